@@ -1,0 +1,121 @@
+// What the daemon and a worker say to each other, as plain data. Frames of engine/base/frame.h on an
+// inherited socket.
+//
+// The worker is started with two descriptors: kControlDescriptor, the socket; kLockDescriptor, an open file
+// whose exclusive flock the attempt holds as long as any process of it lives. End-of-file on the socket means
+// the daemon is gone: a training worker stops at the next instruction's border, saves if its last checkpoint
+// is older than a minute, and leaves.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/json.h"
+#include "engine/base/status.h"
+#include "engine/spec/budget.h"
+#include "engine/spec/data.h"
+#include "engine/spec/model.h"
+#include "engine/spec/training.h"
+
+namespace traind {
+
+inline constexpr int kControlDescriptor = 3;
+inline constexpr int kLockDescriptor = 4;
+
+// ---- daemon → worker
+// -------------------------------------------------------------------------------------------------
+//
+// {"type":"train", …TrainTask}      once, first
+// {"type":"evaluate", …EvaluateTask}
+// {"type":"generate", …GenerateTask}
+// {"type":"checkpoint"}             save now, go on
+// {"type":"stop","reason":R}        R: pause | cancel | budget | shutdown. At the next instruction's border:
+// save (not for cancel),
+//                                   send finished, leave. `budget` is a success-like end: the checkpoint
+//                                   becomes a version.
+// {"type":"saved","step":n}         the checkpoint's row is committed: its metrics need not be repeated
+
+struct TrainTask {
+  int64_t job = 0;
+  int64_t attempt = 0;
+  ModelSpec model;
+  TrainingSpec training;
+  Json plan;  // plan::PlanToJson
+  DataSpec data;
+  std::optional<DataSpec> validation;
+  std::string cache_directory;       // token caches, shared by all jobs
+  std::string checkpoint_directory;  // step-00001000 go here
+  std::string initial_weights;       // a version's directory, or empty: initialise from the seed
+  std::string resume_checkpoint;     // a checkpoint's directory, or empty
+  std::string statement;             // kept in the manifest
+  int64_t total_steps = 0;           // 0: found by the worker (epochs, or the budget as target)
+  double seconds_left =
+      0;  // of the budget that is the target, used + left known to the daemon; 0: no such target
+  double deadline_scale = 1;  // a test setting: scales instruction deadlines
+};
+
+struct EvaluateTask {
+  ModelSpec model;
+  std::string weights;  // a version's directory
+  Json plan;
+  DataSpec data;
+  std::string cache_directory;
+  int64_t batches = 0;  // 0: all the data
+  int64_t sequence_length = 0;
+  int64_t batch_sequences = 1;
+};
+
+struct GenerateTask {
+  ModelSpec model;
+  std::string weights;
+  Json plan;
+  std::string prompt;
+  int64_t max_tokens = 64;
+  double temperature = 1;  // 0: greedy
+  int64_t seed = 0;
+};
+
+// ---- worker → daemon
+// -------------------------------------------------------------------------------------------------
+//
+// {"type":"hello","pid":…,"version":…}                        first
+// {"type":"heartbeat","progress":n,"instruction":"forward 0 3","deadline_s":…,"step":…,"rss_bytes":…} every
+// second; progress
+//      counts completed operators; deadline_s is how long the current instruction may take without progress
+// {"type":"preparing","done_bytes":…,"total_bytes":…}          while tokenising
+// {"type":"prepared","data":{"tokens":…,"documents":…,"bytes":…},"validation":{…}|null,"total_steps":…}
+// {"type":"running","plan_hash":…,"arena_bytes":…,"start_step":…}
+// {"type":"metrics","rows":[MetricRow…]}                       every step's row reaches the daemon
+// {"type":"checkpoint","step":…,"path":…,"bytes":…,"total_steps":…,"val_loss":…|null}       after its publish
+// {"type":"total_steps","total_steps":…}                       laid out anew (the budget is the target)
+// {"type":"log","level":"info","text":…}
+// {"type":"finished","outcome":O,"step":…,"checkpoint":path|"" ,"peak_bytes":…}     O: target | until | pause
+// | cancel | budget | shutdown
+// {"type":"failed","error":{StatusToJson}}
+// {"type":"result","columns":[…],"rows":[[…]]}                 evaluate, generate
+
+struct MetricRow {
+  int64_t step = 0;    // 1-based update
+  int64_t tokens = 0;  // trained so far
+  double loss = 0;
+  std::optional<double> val_loss;
+  double learning_rate = 0;
+  double grad_norm = 0;
+  double tokens_per_second = 0;
+  double mfu = 0;   // share of the device's attainable rate, [0, 1]
+  double time = 0;  // wall seconds
+};
+
+Json MetricRowToJson(const MetricRow& row);
+Result<MetricRow> MetricRowFromJson(const Json& object);
+
+Json TrainTaskToJson(const TrainTask& task);
+Result<TrainTask> TrainTaskFromJson(const Json& object);
+Json EvaluateTaskToJson(const EvaluateTask& task);
+Result<EvaluateTask> EvaluateTaskFromJson(const Json& object);
+Json GenerateTaskToJson(const GenerateTask& task);
+Result<GenerateTask> GenerateTaskFromJson(const Json& object);
+
+}  // namespace traind
