@@ -1,0 +1,86 @@
+// What a statement's handler gets and gives. One file per statement in daemon/statements; all run on a pool
+// thread, where they may read, write and wait for the commit, but never wait for a job or a worker: those
+// outcomes are handed to the loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/catalog/catalog.h"
+#include "engine/base/clock.h"
+#include "engine/base/io.h"
+#include "engine/base/json.h"
+#include "engine/base/status.h"
+#include "engine/spec/device.h"
+#include "grammar/ast.h"
+
+namespace traind::daemon {
+
+// What belongs to one client. Copied to the pool thread with each statement; changes come back in Reply.
+struct SessionState {
+  std::string directory;  // the client's working directory: relative paths mean this
+  bool embedded = false;  // DETACH is refused
+  std::map<std::string, std::string>
+      settings;  // SET: name → canonical value (settings.def has names, types, defaults)
+  std::map<std::string, grammar::Value> variables;  // LET and bound parameters: name without $
+};
+
+// What the daemon is, the same for all sessions.
+struct DaemonState {
+  std::string state_directory;
+  Catalog* catalog = nullptr;
+  Io* io = nullptr;
+  const Clock* clock = nullptr;
+  std::function<std::vector<DeviceSpec>()> devices;  // the inventory with free memory as of now; any thread
+  std::function<bool(const std::string& node, int64_t index)> device_busy;
+  std::function<void(int64_t job)>
+      job_changed;  // tells the supervisor and waiters, after a commit; any thread
+};
+
+struct Column {
+  std::string name;
+  std::string type;  // integer | real | text | json; display hints: bytes | seconds | time (wall seconds)
+};
+
+struct Reply {
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows;
+  std::vector<std::string> notices;     // for stderr
+  std::optional<SessionState> session;  // SET, RESET, LET
+};
+
+// Reply first (TRAIN … WAIT's row), then wait until each job is terminal or stopped.
+struct WaitOutcome {
+  Reply reply;
+  std::vector<int64_t> jobs;
+  std::optional<double> timeout_seconds;
+};
+// Rows now, then new rows as they come, until interrupted or the job is terminal.
+struct FollowOutcome {
+  Reply reply;
+  int64_t job = 0;
+  enum class What { kLogs, kMetrics, kEvents } what = What::kLogs;
+  int64_t after = 0;  // position of the last row sent: log offset, step or event id
+};
+// A synchronous run in a worker (GENERATE, EVALUATE): its "result" message becomes the reply.
+struct WorkerOutcome {
+  Json task;  // the first message to the worker
+};
+using Outcome = std::variant<Reply, WaitOutcome, FollowOutcome, WorkerOutcome>;
+
+struct Context {
+  const SessionState& session;
+  const DaemonState& daemon;
+  Reader& reader;              // this pool thread's own
+  std::string statement_text;  // as written, for SHOW CREATE JOB
+  std::string client_token;    // unique per submission; empty if the client sent none
+};
+
+// Binds, plans and executes `statement`: the table of handlers in daemon/statements/table.cc.
+Result<Outcome> Execute(const grammar::Statement& statement, const Context& context);
+
+}  // namespace traind::daemon
