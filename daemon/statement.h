@@ -65,6 +65,9 @@ struct FollowOutcome {
   int64_t job = 0;
   enum class What { kLogs, kMetrics, kEvents } what = What::kLogs;
   int64_t after = 0;  // position of the last row sent: log offset, step or event id
+  // The rows beyond `after`, in the columns of `reply`, at most about a thousand; moves `after` on. Called on
+  // a pool thread whenever there may be more; nothing new is an empty result.
+  std::function<Result<std::vector<std::vector<Cell>>>(Reader& reader, int64_t* after)> next;
 };
 // A synchronous run in a worker (GENERATE, EVALUATE): its "result" message becomes the reply.
 struct WorkerOutcome {
@@ -78,6 +81,7 @@ struct Context {
   Reader& reader;              // this pool thread's own
   std::string statement_text;  // as written, for SHOW CREATE JOB
   std::string client_token;    // unique per submission; empty if the client sent none
+  bool check = false;          // bind and plan only: change nothing, run nothing, reply without rows
 };
 
 // Binds, plans and executes `statement`: the table of handlers in daemon/statements/table.cc.
