@@ -27,13 +27,17 @@ class FrameReader {
   void Feed(std::string_view bytes);
 
   // The next whole message, nullopt if more bytes are needed, FRAME_TOO_LARGE or MALFORMED_FRAME if the
-  // stream is broken; after an error the stream cannot be resumed.
+  // stream is broken; after an error the stream cannot be resumed: what is fed is dropped and every call
+  // returns that error.
   Result<std::optional<Json>> Next();
 
  private:
+  Status Break(Status status);
+
   int64_t max_frame_bytes_;
   std::string buffer_;
   size_t begin_ = 0;
+  Status broken_;
 };
 
 }  // namespace traind

@@ -57,7 +57,7 @@ class Io {
  public:
   virtual ~Io() = default;
 
-  // Creates or truncates.
+  // Creates (mode 0600) or truncates. NOT_A_REGULAR_FILE if a symbolic link, FIFO or device has the name.
   virtual Result<std::unique_ptr<WritableFile>> Create(const std::string& path) = 0;
   // Regular files only; a FIFO or device is refused without being opened for I/O (never a hang).
   virtual Result<std::unique_ptr<ReadableFile>> OpenRead(const std::string& path) = 0;
@@ -66,7 +66,7 @@ class Io {
   virtual Result<FileInfo> Stat(const std::string& path) = 0;
   // Names without "." and "..", sorted.
   virtual Result<std::vector<std::string>> List(const std::string& directory) = 0;
-  // With parents, mode 0700; OK if it exists.
+  // With parents, mode 0700; OK if it exists. A directory made is durable when OK.
   virtual Status MakeDirectories(const std::string& path) = 0;
   virtual Status Rename(const std::string& from, const std::string& to) = 0;
   virtual Status HardLink(const std::string& from, const std::string& to) = 0;
@@ -83,9 +83,12 @@ Io& PosixIo();
 // The whole file; IO, naming the limit, if it is larger than max_bytes.
 Result<std::string> ReadWholeFile(Io& io, const std::string& path, int64_t max_bytes);
 
-// Absolute patterns → regular files, sorted by name, each real file once (links to the same file count once).
-// `pattern` may hold * ? [ ] in any component. FILE_NOT_FOUND if nothing matches, NOT_A_REGULAR_FILE if a
-// name without wildcards is none; directories that a wildcard matches are left out.
+// Absolute patterns → regular files, sorted by name, each real file once: of several names for one file the
+// first that is no symbolic link. `pattern` may hold * ? [ ] in any component; if a file has it as its plain
+// name, it means that file. Directories that a wildcard matches are left out; anything else that cannot be
+// read as data is an error, never skipped: FILE_NOT_FOUND if nothing matches or a link leads nowhere,
+// NOT_A_REGULAR_FILE for a FIFO, device or socket, or a directory named without wildcards, FILE_NOT_READABLE
+// for a directory that may not be listed, INVALID_OPTION beyond kMaxDatasetFiles.
 Result<std::vector<std::string>> ExpandFiles(const std::string& pattern);
 
 // `path` made absolute against `directory` and lexically normalised; ~ is not expanded.
