@@ -1,0 +1,35 @@
+// Workspace: scratch memory that operators get from their caller, and how much each may need.
+//
+// The memory table has a row for it, so these formulas are caps that hold for every shape: an operator that
+// would need more splits its work instead. tests/unit/ops/workspace_test.cc holds the real needs against
+// them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace traind {
+
+// Borrowed, aligned to kSlotAlignment; undefined content before and after an operator's call.
+struct Workspace {
+  std::byte* data = nullptr;
+  int64_t bytes = 0;
+};
+
+// Any matrix product, forward and backward: packed panels of the operands that are not contiguous the way the
+// kernel reads them.
+constexpr int64_t LinearWorkspaceBytes(int64_t threads) {
+  return (int64_t{4} << 20) + threads * (int64_t{1} << 20);
+}
+
+// Tiles of one query block against one key block, per thread; head_size ≤ 256.
+constexpr int64_t AttentionWorkspaceBytes(int64_t threads) {
+  return threads * (int64_t{1} << 20);
+}
+
+// The loss of each row, kept so that their sum has a fixed order.
+constexpr int64_t CrossEntropyWorkspaceBytes(int64_t rows) {
+  return rows * 8;
+}
+
+}  // namespace traind
