@@ -1,0 +1,27 @@
+// AdamW on the CPU: one pass over gradient, weight and moments.
+#include "engine/ops/cpu_kernel.h"
+
+namespace traind::ops::TRAIND_KERNELS {
+namespace {
+
+void Adamw(int threads, const AdamwFactors& factors, int64_t elements, const float* gradient, float* weight,
+           float* m, float* v) {
+  const AdamwFactors f = factors;
+#pragma omp parallel for simd num_threads(threads) if (threads > 1) schedule(static)
+  for (int64_t i = 0; i < elements; ++i) {
+    const float g = gradient[i] * f.gradient_scale;
+    const float first = f.beta1 * m[i] + f.one_minus_beta1 * g;
+    const float second = f.beta2 * v[i] + f.one_minus_beta2 * g * g;
+    m[i] = first;
+    v[i] = second;
+    weight[i] = weight[i] * f.keep - f.step_size * first / (__builtin_sqrtf(second) * f.v_scale + f.epsilon);
+  }
+}
+
+}  // namespace
+
+void InstallAdamw(CpuKernels& table) {
+  table.adamw = Adamw;
+}
+
+}  // namespace traind::ops::TRAIND_KERNELS

@@ -1,0 +1,58 @@
+// Attention: checks and dispatch.
+#include "engine/ops/attention.h"
+
+#include "engine/ops/check.h"
+#include "engine/ops/cpu_kernels.h"
+
+namespace traind::ops {
+
+namespace {
+
+Status Check(std::string_view op, const Context& context, const AttentionShape& shape,
+             std::initializer_list<const void*> tensors, Workspace workspace) {
+  TRAIND_TRY(CheckArguments(op,
+                            {{"batch", shape.batch},
+                             {"sequence", shape.sequence},
+                             {"heads", shape.heads},
+                             {"kv_heads", shape.kv_heads},
+                             {"head_size", shape.head_size}},
+                            tensors));
+  if (shape.heads % shape.kv_heads != 0) {
+    return Status(ErrorCode::INTERNAL, std::string(op) + ": " + std::to_string(shape.heads) +
+                                           " heads are no multiple of " + std::to_string(shape.kv_heads) +
+                                           " key-value heads");
+  }
+  if (shape.head_size % 2 != 0 || shape.head_size > kMaxHeadSize) {
+    return Status(ErrorCode::INTERNAL, std::string(op) + ": head_size is " + std::to_string(shape.head_size) +
+                                           ", an even number up to " + std::to_string(kMaxHeadSize) +
+                                           " is needed");
+  }
+  return CheckWorkspace(op, workspace, AttentionWorkspaceBytes(context.threads()));
+}
+
+int Threads(const Context& context, const AttentionShape& shape) {
+  return context.ThreadsFor(shape.batch * shape.heads * shape.sequence * shape.sequence * shape.head_size /
+                            8);
+}
+
+}  // namespace
+
+Status AttentionForward(Context& context, const AttentionShape& shape, const float* qkv, float* out_RHD,
+                        float* lse_BHT, Workspace workspace) {
+  TRAIND_TRY(Check("attention forward", context, shape, {qkv, out_RHD, lse_BHT}, workspace));
+  context.kernels().attention_forward(Threads(context, shape), shape, qkv, out_RHD, lse_BHT,
+                                      reinterpret_cast<float*>(workspace.data));
+  return Ok();
+}
+
+Status AttentionBackwardInput(Context& context, const AttentionShape& shape, const float* qkv,
+                              const float* out_RHD, const float* lse_BHT, const float* dout_RHD, float* dqkv,
+                              Workspace workspace) {
+  TRAIND_TRY(
+      Check("attention backward_input", context, shape, {qkv, out_RHD, lse_BHT, dout_RHD, dqkv}, workspace));
+  context.kernels().attention_backward_input(Threads(context, shape), shape, qkv, out_RHD, lse_BHT, dout_RHD,
+                                             dqkv, reinterpret_cast<float*>(workspace.data));
+  return Ok();
+}
+
+}  // namespace traind::ops

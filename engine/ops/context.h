@@ -1,0 +1,57 @@
+// Context: what every operator call is given: the device, its kernels and the matrix products prepared so
+// far.
+//
+// How operators are written here, all of them:
+// - `<op>.h` is the contract, `<op>.cc` checks the arguments and dispatches, `<op>_cpu.cc` computes on the
+// CPU.
+// - Tensors are raw pointers to fp32 in row-major order, borrowed for the call. A suffix gives the shape:
+//   B sequences, T positions, R rows (B·T), C channels (hidden size), I/O input/output features, V
+//   vocabulary, H heads, G key-value heads (groups), D head size. Distinct arguments do not overlap unless
+//   the contract says so.
+// - `backward_input` writes the gradient of the operator's input, `backward_weight` *adds* to that of its
+// weight.
+// - Nothing is allocated during a call, but for preparing a matrix product when its shape is first seen (a
+// few
+//   KiB, kept; see linear.h). Scratch comes as a Workspace (engine/tensor/workspace.h).
+// - The same arguments give the same bits, for the same instruction set and number of threads.
+// - INTERNAL for dimensions, pointers or workspaces that the contract forbids; nothing is written then.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/base/status.h"
+#include "engine/device/device.h"
+
+namespace traind::ops {
+
+struct CpuKernels;
+class MatmulCache;
+
+// Owned by one worker, used by one thread.
+class Context {
+ public:
+  // `device` is borrowed and outlives the context.
+  static Result<std::unique_ptr<Context>> Create(Device& device);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  Device& device() const { return device_; }
+  const CpuKernels& kernels() const { return kernels_; }
+  MatmulCache& matmuls() const { return *matmuls_; }
+  int threads() const { return device_.capability().threads; }
+
+  // How many threads to spread `operations` elementary operations over: all, or one where waking the others
+  // would take longer than the work.
+  int ThreadsFor(int64_t operations) const;
+
+ private:
+  Context(Device& device, const CpuKernels& kernels);
+
+  Device& device_;
+  const CpuKernels& kernels_;
+  std::unique_ptr<MatmulCache> matmuls_;
+};
+
+}  // namespace traind::ops

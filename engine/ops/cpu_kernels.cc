@@ -1,0 +1,25 @@
+// One instruction set's table of kernels; compiled once per set, like the kernels.
+#include "engine/ops/cpu_kernels.h"
+
+#include "engine/ops/cpu_kernel.h"
+
+namespace traind::ops::TRAIND_KERNELS {
+
+const CpuKernels& Kernels() {
+  static const CpuKernels table = [] {
+    CpuKernels filled = {};
+    InstallAdamw(filled);
+    InstallAttention(filled);
+    InstallCrossEntropy(filled);
+    InstallElementwise(filled);
+    InstallEmbedding(filled);
+    InstallRmsNorm(filled);
+    InstallRope(filled);
+    InstallSquareNorm(filled);
+    InstallSwiglu(filled);
+    return filled;
+  }();
+  return table;
+}
+
+}  // namespace traind::ops::TRAIND_KERNELS

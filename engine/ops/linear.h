@@ -1,0 +1,37 @@
+// Linear: y = x · weightᵀ, with the weight as Hugging Face stores it, [output features, input features]; no
+// bias.
+//
+// Computed by oneDNN. A product is prepared when its shape is first seen and kept; at most
+// kMaxPreparedProducts are kept, the least recently used goes first. Each call needs
+// LinearWorkspaceBytes(threads).
+#pragma once
+
+#include <cstdint>
+
+#include "engine/ops/context.h"
+#include "engine/tensor/workspace.h"
+
+namespace traind::ops {
+
+inline constexpr int kMaxPreparedProducts = 256;
+
+struct LinearShape {
+  int64_t rows = 0;
+  int64_t inputs = 0;
+  int64_t outputs = 0;
+};
+
+enum class Accumulate { kNo, kYes };
+
+Status LinearForward(Context& context, const LinearShape& shape, const float* x_RI, const float* weight_OI,
+                     float* y_RO, Workspace workspace);
+
+// dx = dy · weight, or dx += dy · weight.
+Status LinearBackwardInput(Context& context, const LinearShape& shape, const float* dy_RO,
+                           const float* weight_OI, float* dx_RI, Accumulate accumulate, Workspace workspace);
+
+// dweight += dyᵀ · x.
+Status LinearBackwardWeight(Context& context, const LinearShape& shape, const float* dy_RO, const float* x_RI,
+                            float* dweight_OI, Workspace workspace);
+
+}  // namespace traind::ops

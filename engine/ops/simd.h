@@ -1,0 +1,96 @@
+// Vectors for kernels: as many floats as the instruction set's registers hold, in the compiler's own vector
+// types.
+//
+// For `<op>_cpu.cc` only. Everything has internal linkage (cpu_kernels.h says why).
+#pragma once
+
+#include <stdint.h>
+
+namespace traind::ops {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 16;
+#elif defined(__AVX__)
+constexpr int kLanes = 8;
+#else
+constexpr int kLanes = 4;
+#endif
+
+typedef float Vector __attribute__((vector_size(kLanes * 4)));
+typedef int32_t VectorInt __attribute__((vector_size(kLanes * 4)));
+typedef double VectorDouble __attribute__((vector_size(kLanes * 8)));
+
+inline Vector Load(const float* from) {
+  Vector value;
+  __builtin_memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+inline void Store(float* to, Vector value) {
+  __builtin_memcpy(to, &value, sizeof(value));
+}
+
+inline Vector Broadcast(float value) {
+  return value - Vector{};
+}
+
+// The first `count` < kLanes elements, and zeros.
+inline Vector LoadPart(const float* from, int64_t count) {
+  Vector value = {};
+  for (int64_t i = 0; i < count; ++i) value[i] = from[i];
+  return value;
+}
+
+inline void StorePart(float* to, Vector value, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = value[i];
+}
+
+// Sums in a fixed order: halves onto each other.
+inline float Sum(Vector value) {
+  float lane[kLanes];
+  __builtin_memcpy(lane, &value, sizeof(value));
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
+  }
+  return lane[0];
+}
+
+inline float Max(Vector value) {
+  float lane[kLanes];
+  __builtin_memcpy(lane, &value, sizeof(value));
+  float largest = lane[0];
+  for (int i = 1; i < kLanes; ++i) largest = lane[i] > largest ? lane[i] : largest;
+  return largest;
+}
+
+// exp(x) within 2 units in the last place; 0 below −87.3, infinity above 88.7, not a number for such.
+//
+// x = n·ln 2 + r with |r| ≤ ln 2 / 2. exp(r) = 1 + r + r²·q(r), q the polynomial of degree 4 with the least
+// greatest relative error (3e-9). 2^n is put together from bits, in two factors, so that n = 128 does not
+// overflow before the product does.
+inline Vector Exp(Vector x) {
+  const Vector lowest = Broadcast(-87.33654F), highest = Broadcast(88.72283F);
+  const Vector raised = x < lowest ? lowest : x;
+  const Vector clamped = raised > highest ? highest : raised;
+  const Vector round =
+      Broadcast(12582912.0F);  // 1.5 · 2^23: adding it leaves the nearest integer in the low bits
+  const Vector shifted = clamped * 1.44269504F + round;
+  const Vector n = shifted - round;
+  // ln 2 = 0x1.62e4p-1 + 1.42860682e-6, the first short enough that n times it is exact.
+  const Vector r = (clamped - n * 0.693145751953125F) - n * 1.42860682e-6F;
+  Vector q = Broadcast(1.3814596e-3F);
+  q = q * r + 8.3687175e-3F;
+  q = q * r + 4.166839e-2F;
+  q = q * r + 1.6666521e-1F;
+  q = q * r + 4.9999994e-1F;
+  const Vector value = q * (r * r) + r + 1.0F;
+  const VectorInt exponent = (VectorInt)shifted - (VectorInt)round;
+  const VectorInt half = exponent >> 1;
+  const Vector scaled = value * (Vector)((half + 127) << 23) * (Vector)((exponent - half + 127) << 23);
+  const Vector result = x < lowest ? Vector{} : scaled;
+  return x > highest ? Broadcast(__builtin_inff()) : result;
+}
+
+}  // namespace
+}  // namespace traind::ops
