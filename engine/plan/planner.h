@@ -9,22 +9,13 @@
 
 #include "engine/base/json.h"
 #include "engine/base/status.h"
+#include "engine/plan/strategy.h"
 #include "engine/spec/budget.h"
 #include "engine/spec/device.h"
 #include "engine/spec/model.h"
 #include "engine/spec/training.h"
 
 namespace traind::plan {
-
-// How one run is laid out. One device for now: groups, stages and sharding join here.
-struct Strategy {
-  int64_t micro_batch = 1;  // sequences per forward
-  int64_t micro_batches =
-      1;  // forwards per optimizer step; micro_batch · micro_batches = sequences per batch
-  std::string schedule = "gradient_accumulation";
-
-  bool operator==(const Strategy&) const = default;
-};
 
 struct ClassBytes {
   std::string memory_class;  // weights, gradients, moments, activations, logits, workspace, data, context …

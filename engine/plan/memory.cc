@@ -1,0 +1,113 @@
+// Puts the programs of a model together into its memory table.
+#include "engine/plan/memory.h"
+
+#include <algorithm>
+
+#include "engine/plan/llama_program.h"
+#include "engine/plan/saturating.h"
+#include "engine/plan/table_builder.h"
+#include "engine/tensor/tensor.h"
+
+namespace traind::plan {
+namespace {
+
+Status CheckLayers(const ModelSpec& model) {
+  if (model.num_hidden_layers <= kMaxTableLayers) return Ok();
+  return Status(ErrorCode::INVALID_OPTION, "num_hidden_layers is " + std::to_string(model.num_hidden_layers) +
+                                               ", more than the " + std::to_string(kMaxTableLayers) +
+                                               " layers that a plan can hold")
+      .With("{\"option\":\"num_hidden_layers\"}");
+}
+
+MemoryTable EmptyTable(const LlamaSizes& sizes, int64_t micro_batches) {
+  MemoryTable table;
+  table.model = sizes.model;
+  table.sequences = sizes.sequences;
+  table.sequence_length = sizes.sequence_length;
+  table.micro_batches = micro_batches;
+  table.threads = sizes.threads;
+  table.parameters = ParameterTable(sizes.model);
+  table.parameter_elements = LayoutOf(sizes.model).total;
+  return table;
+}
+
+}  // namespace
+
+std::string_view SlotClassName(SlotClass slot_class) {
+  static constexpr std::string_view kNames[kSlotClasses] = {"weights",     "gradients", "moments",
+                                                            "activations", "logits",    "workspace",
+                                                            "tables",      "data",      "host staging"};
+  return kNames[static_cast<int>(slot_class)];
+}
+
+const Slot* MemoryTable::FindSlot(std::string_view name) const {
+  auto found = std::ranges::find(slots, name, &Slot::name);
+  return found == slots.end() ? nullptr : &*found;
+}
+
+const Program* MemoryTable::FindProgram(InstructionKind kind) const {
+  auto found = std::ranges::find(programs, kind, &Program::kind);
+  return found == programs.end() ? nullptr : &*found;
+}
+
+Result<MemoryTable> BuildTrainingTable(const ModelSpec& model, const TrainingSpec& training,
+                                       const Strategy& strategy, const TableOptions& options) {
+  TRAIND_TRY(CheckLayers(model));
+  const LlamaSizes sizes{model, strategy.micro_batch, training.sequence_length, options.threads};
+  MemoryTable table = EmptyTable(sizes, strategy.micro_batches);
+  const std::vector<Parameter> parameters = table.parameters;
+  TableBuilder builder(std::move(table));
+  LlamaProgram program(sizes, &builder);
+  program.AddTrainingState();
+  builder.Begin(InstructionKind::kForward);
+  program.Forward("");
+  builder.Begin(InstructionKind::kLoss);
+  program.Loss();
+  program.Backward(options.backward);
+  builder.Begin(InstructionKind::kNorm);
+  program.SquareNorm();
+  builder.Begin(InstructionKind::kOptimize);
+  program.Optimize(parameters);
+  if (options.validates) {
+    builder.Begin(InstructionKind::kValidate);
+    program.Forward("validate.");
+    program.LossOnly();
+  }
+  builder.Begin(InstructionKind::kSnapshot);
+  builder.LiveDuringProgram(
+      builder.AddSlot(std::string(kStagingSlot), SlotClass::kHostStaging, kStagingBytes));
+  return builder.Finish(options.reuse);
+}
+
+Result<MemoryTable> BuildInferenceTable(const ModelSpec& model, int64_t sequences, int64_t sequence_length,
+                                        const TableOptions& options) {
+  TRAIND_TRY(CheckLayers(model));
+  const LlamaSizes sizes{model, sequences, sequence_length, options.threads};
+  TableBuilder builder(EmptyTable(sizes, 1));
+  LlamaProgram program(sizes, &builder);
+  builder.Begin(InstructionKind::kValidate);
+  program.Forward("validate.");
+  program.LossOnly();
+  builder.Begin(InstructionKind::kPredict);
+  program.Predict("predict.");
+  return builder.Finish(options.reuse);
+}
+
+std::vector<ClassTotal> PeakByClass(const MemoryTable& table) {
+  int64_t totals[kSlotClasses] = {};
+  int64_t sum = 0;
+  for (const Slot& slot : table.slots) {
+    if (slot.first_tick > table.peak_tick || slot.last_tick < table.peak_tick) continue;
+    int64_t& total = totals[static_cast<int>(slot.slot_class)];
+    total = SaturatingAdd(total, RoundUp(slot.bytes, kSlotAlignment));
+    sum = SaturatingAdd(sum, RoundUp(slot.bytes, kSlotAlignment));
+  }
+  std::vector<ClassTotal> rows;
+  for (int i = 0; i < kSlotClasses; ++i) {
+    if (totals[i] > 0) rows.push_back({std::string(SlotClassName(static_cast<SlotClass>(i))), totals[i]});
+  }
+  if (table.arena_bytes > sum) rows.push_back({"fragmentation", table.arena_bytes - sum});
+  return rows;
+}
+
+}  // namespace traind::plan
