@@ -1,0 +1,195 @@
+// Turns the operands of a call into pointers and calls the operator.
+#include "engine/model/execute.h"
+
+#include "engine/ops/attention.h"
+#include "engine/ops/cross_entropy.h"
+#include "engine/ops/elementwise.h"
+#include "engine/ops/embedding.h"
+#include "engine/ops/linear.h"
+#include "engine/ops/rms_norm.h"
+#include "engine/ops/rope.h"
+#include "engine/ops/square_norm.h"
+#include "engine/ops/swiglu.h"
+
+namespace traind::model {
+namespace {
+
+using plan::Access;
+using plan::OpCall;
+using plan::Operand;
+using plan::OpKind;
+using plan::Pass;
+using plan::Role;
+
+// One call's view of the arena.
+class Operands {
+ public:
+  Operands(const OpCall& call, const Execution& execution) : call_(call), execution_(execution) {}
+
+  // nullptr if the call has no operand of that role.
+  float* Float(Role role) const { return reinterpret_cast<float*>(Address(call_.Find(role))); }
+  int32_t* Int(Role role) const { return reinterpret_cast<int32_t*>(Address(call_.Find(role))); }
+  Workspace Scratch() const {
+    const Operand* operand = call_.Find(Role::kWorkspace);
+    return {Address(operand), operand == nullptr ? 0 : operand->bytes};
+  }
+
+  // The weight's gradient, to which an operator adds: zeroed first where it begins.
+  Result<float*> GradientToAddTo() const {
+    const Operand* operand = call_.Find(Role::kWeightGradient);
+    float* gradient = Float(Role::kWeightGradient);
+    if (gradient != nullptr && operand->access == Access::kAccumulate && execution_.first_micro_batch) {
+      TRAIND_TRY(ops::Fill(execution_.context, operand->bytes / 4, 0.0F, gradient));
+    }
+    return gradient;
+  }
+
+ private:
+  std::byte* Address(const Operand* operand) const {
+    if (operand == nullptr) return nullptr;
+    const plan::Slot& slot = execution_.table.slots[static_cast<size_t>(operand->slot)];
+    return execution_.arena + slot.offset + operand->offset;
+  }
+
+  const OpCall& call_;
+  const Execution& execution_;
+};
+
+Status Embedding(const OpCall& call, const Operands& at, Execution* run) {
+  const ops::EmbeddingShape shape{run->rows(), call.dimensions.input, call.dimensions.output};
+  if (call.pass == Pass::kForward) {
+    return ops::EmbeddingForward(run->context, shape, at.Int(Role::kInput), at.Float(Role::kWeight),
+                                 at.Float(Role::kOutput));
+  }
+  TRAIND_ASSIGN(float* gradient, at.GradientToAddTo());
+  return ops::EmbeddingBackwardWeight(run->context, shape, at.Int(Role::kInput),
+                                      at.Float(Role::kOutputGradient), gradient);
+}
+
+Status RmsNorm(const OpCall& call, const Operands& at, Execution* run) {
+  const ops::RmsNormShape shape{run->rows(), call.dimensions.input,
+                                static_cast<float>(run->table.model.rms_norm_eps)};
+  float* input = at.Float(Role::kInput);
+  switch (call.pass) {
+    case Pass::kForward:
+      if (const float* residual = at.Float(Role::kResidual)) {
+        return ops::ResidualRmsNormForward(run->context, shape, residual, input, at.Float(Role::kWeight),
+                                           input, at.Float(Role::kOutput), at.Float(Role::kStatistic));
+      }
+      return ops::RmsNormForward(run->context, shape, input, at.Float(Role::kWeight), at.Float(Role::kOutput),
+                                 at.Float(Role::kStatistic));
+    case Pass::kBackwardInput:
+      return ops::RmsNormBackwardInput(run->context, shape, input, at.Float(Role::kWeight),
+                                       at.Float(Role::kStatistic), at.Float(Role::kOutputGradient),
+                                       at.Float(Role::kInputGradient));
+    case Pass::kBackwardWeight:
+      break;
+  }
+  TRAIND_ASSIGN(float* gradient, at.GradientToAddTo());
+  return ops::RmsNormBackwardWeight(run->context, shape, input, at.Float(Role::kStatistic),
+                                    at.Float(Role::kOutputGradient), gradient);
+}
+
+Status Linear(const OpCall& call, const Operands& at, Execution* run) {
+  ops::LinearShape shape{run->rows(), call.dimensions.input, call.dimensions.output};
+  const float* input = at.Float(Role::kInput);
+  switch (call.pass) {
+    case Pass::kForward:
+      if (call.last_row) {
+        input += run->last_row * shape.inputs;
+        shape.rows = 1;
+      }
+      return ops::LinearForward(run->context, shape, input, at.Float(Role::kWeight), at.Float(Role::kOutput),
+                                at.Scratch());
+    case Pass::kBackwardInput:
+      return ops::LinearBackwardInput(run->context, shape, at.Float(Role::kOutputGradient),
+                                      at.Float(Role::kWeight), at.Float(Role::kInputGradient),
+                                      ops::Accumulate::kNo, at.Scratch());
+    case Pass::kBackwardWeight:
+      break;
+  }
+  TRAIND_ASSIGN(float* gradient, at.GradientToAddTo());
+  return ops::LinearBackwardWeight(run->context, shape, at.Float(Role::kOutputGradient), input, gradient,
+                                   at.Scratch());
+}
+
+Status Rope(const OpCall& call, const Operands& at, Execution* run) {
+  const ops::RopeShape shape{run->sequences, run->sequence_length, call.dimensions.heads,
+                             call.dimensions.kv_heads, call.dimensions.head_size};
+  auto rotate = call.pass == Pass::kForward ? ops::RopeForward : ops::RopeBackwardInput;
+  return rotate(run->context, shape, at.Float(Role::kTable), at.Float(Role::kInput));
+}
+
+Status Attention(const OpCall& call, const Operands& at, Execution* run) {
+  const ops::AttentionShape shape{run->sequences, run->sequence_length, call.dimensions.heads,
+                                  call.dimensions.kv_heads, call.dimensions.head_size};
+  if (call.pass == Pass::kForward) {
+    return ops::AttentionForward(run->context, shape, at.Float(Role::kInput), at.Float(Role::kOutput),
+                                 at.Float(Role::kStatistic), at.Scratch());
+  }
+  return ops::AttentionBackwardInput(run->context, shape, at.Float(Role::kInput), at.Float(Role::kOutput),
+                                     at.Float(Role::kStatistic), at.Float(Role::kOutputGradient),
+                                     at.Float(Role::kInputGradient), at.Scratch());
+}
+
+Status Swiglu(const OpCall& call, const Operands& at, Execution* run) {
+  if (call.pass == Pass::kForward) {
+    return ops::SwigluForward(run->context, {run->rows(), call.dimensions.output}, at.Float(Role::kInput),
+                              at.Float(Role::kOutput));
+  }
+  float* gate_up = at.Float(Role::kInput);  // becomes its own gradient
+  return ops::SwigluBackwardInput(run->context, {run->rows(), call.dimensions.output}, gate_up,
+                                  at.Float(Role::kOutputGradient), gate_up);
+}
+
+Status CrossEntropy(const OpCall& call, const Operands& at, Execution* run) {
+  const ops::CrossEntropyShape shape{run->rows(), call.dimensions.input};
+  if (call.pass == Pass::kForward) {
+    return ops::CrossEntropyForward(run->context, shape, at.Int(Role::kTarget), at.Float(Role::kInput),
+                                    &run->loss_sum, at.Scratch());
+  }
+  return ops::CrossEntropyForwardBackward(run->context, shape, at.Int(Role::kTarget), run->gradient_scale,
+                                          at.Float(Role::kInput), &run->loss_sum, at.Scratch());
+}
+
+Status Adamw(const OpCall& call, const Operands& at, Execution* run) {
+  if (run->update == nullptr) return Status(ErrorCode::INTERNAL, "adamw is called without settings");
+  ops::AdamwSettings settings = *run->update;
+  if (!call.decays) settings.weight_decay = 0;
+  return ops::Adamw(run->context, settings, call.dimensions.rows, at.Float(Role::kWeightGradient),
+                    at.Float(Role::kWeight), at.Float(Role::kMoment1), at.Float(Role::kMoment2));
+}
+
+}  // namespace
+
+Status Execute(const OpCall& call, Execution* run) {
+  const Operands at(call, *run);
+  switch (call.kind) {
+    case OpKind::kEmbedding:
+      return Embedding(call, at, run);
+    case OpKind::kRmsNorm:
+      return RmsNorm(call, at, run);
+    case OpKind::kLinear:
+      return Linear(call, at, run);
+    case OpKind::kRope:
+      return Rope(call, at, run);
+    case OpKind::kAttention:
+      return Attention(call, at, run);
+    case OpKind::kSwiglu:
+      return Swiglu(call, at, run);
+    case OpKind::kCrossEntropy:
+      return CrossEntropy(call, at, run);
+    case OpKind::kFill:
+      return ops::Fill(run->context, run->rows() * call.dimensions.output, 0.0F, at.Float(Role::kOutput));
+    case OpKind::kAdd:
+      return ops::Add(run->context, run->rows() * call.dimensions.output, at.Float(Role::kInput),
+                      at.Float(Role::kResidual), at.Float(Role::kInput));
+    case OpKind::kSquareNorm:
+      return ops::SquareNorm(run->context, call.dimensions.rows, at.Float(Role::kInput), &run->square_sum);
+    case OpKind::kAdamw:
+      return Adamw(call, at, run);
+  }
+  return Status(ErrorCode::INTERNAL, "an operator of unknown kind");
+}
+
+}  // namespace traind::model

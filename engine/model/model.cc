@@ -1,0 +1,178 @@
+// Runs programs: looks slots up, walks calls, keeps sums.
+#include "engine/model/model.h"
+
+#include <algorithm>
+#include <string>
+
+#include "engine/model/execute.h"
+#include "engine/model/initialize.h"
+#include "engine/model/lifetimes.h"
+#include "engine/ops/rope.h"
+#include "engine/tensor/tensor.h"
+
+namespace traind::model {
+namespace {
+
+using plan::InstructionKind;
+
+// While generating, lengths are rounded up to this, so that few shapes of matrix products need preparing;
+// causal attention keeps what lies behind the context from mattering.
+constexpr int64_t kPredictGranularity = 32;
+
+Status CheckBinding(const plan::MemoryTable& table, std::span<std::byte> arena, const ops::Context& context) {
+  if (static_cast<int64_t>(arena.size()) < table.arena_bytes) {
+    return Status(ErrorCode::INTERNAL, "an arena of " + std::to_string(arena.size()) +
+                                           " bytes cannot hold a table of " +
+                                           std::to_string(table.arena_bytes));
+  }
+  if (reinterpret_cast<uintptr_t>(arena.data()) % kSlotAlignment != 0) {
+    return Status(ErrorCode::INTERNAL,
+                  "the arena is not aligned to " + std::to_string(kSlotAlignment) + " bytes");
+  }
+  if (table.threads < context.threads()) {
+    return Status(ErrorCode::INTERNAL, "the table has workspace for " + std::to_string(table.threads) +
+                                           " threads, the device has " + std::to_string(context.threads()));
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Model>> Model::Create(plan::MemoryTable table, std::span<std::byte> arena,
+                                             ops::Context& context, const ModelOptions& options) {
+  TRAIND_TRY(CheckBinding(table, arena, context));
+  std::unique_ptr<Model> model(new Model(std::move(table), arena.data(), context, options));
+  TRAIND_TRY(model->FillTables());
+  return model;
+}
+
+Model::Model(plan::MemoryTable table, std::byte* arena, ops::Context& context, const ModelOptions& options)
+    : table_(std::move(table)), arena_(arena), context_(context) {
+  if (options.poison) guard_ = std::make_unique<LifetimeGuard>(table_, arena_);
+}
+
+Model::~Model() = default;
+
+Status Model::FillTables() {
+  return ops::RopeTable(table_.sequence_length, table_.model.head_size(), table_.model.rope_theta,
+                        Floats(plan::kRopeSlot).data());
+}
+
+void Model::Initialize(int64_t seed) {
+  for (const plan::Parameter& parameter : table_.parameters) {
+    InitializeParameter(parameter, seed, table_.model.initializer_range, Part(weights(), parameter));
+  }
+  std::ranges::fill(moment_1(), 0.0F);
+  std::ranges::fill(moment_2(), 0.0F);
+}
+
+std::span<std::byte> Model::Bytes(std::string_view name) {
+  const plan::Slot* slot = table_.FindSlot(name);
+  if (slot == nullptr) return {};
+  return {arena_ + slot->offset, static_cast<size_t>(slot->bytes)};
+}
+
+std::span<float> Model::Floats(std::string_view name) {
+  const std::span<std::byte> bytes = Bytes(name);
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+std::span<int32_t> Model::Ints(std::string_view name) {
+  const std::span<std::byte> bytes = Bytes(name);
+  return {reinterpret_cast<int32_t*>(bytes.data()), bytes.size() / sizeof(int32_t)};
+}
+
+std::span<float> Model::Part(std::span<float> flat, const plan::Parameter& parameter) const {
+  if (flat.empty()) return {};
+  return flat.subspan(static_cast<size_t>(parameter.offset), static_cast<size_t>(parameter.elements));
+}
+
+std::span<std::byte> Model::staging() {
+  if (guard_ != nullptr) {
+    const plan::Program* snapshot = table_.FindProgram(InstructionKind::kSnapshot);
+    guard_->Reset();
+    if (snapshot != nullptr) guard_->Before(snapshot->first_tick);
+  }
+  return Bytes(plan::kStagingSlot);
+}
+
+Status Model::Run(const plan::Instruction& instruction) {
+  if (instruction.kind == InstructionKind::kOptimize || instruction.kind == InstructionKind::kPredict) {
+    return Status(ErrorCode::INTERNAL, plan::InstructionText(instruction) + " has a call of its own");
+  }
+  return RunProgram(instruction, {table_.sequences, table_.sequence_length}, nullptr);
+}
+
+Status Model::Optimize(const ops::AdamwSettings& settings) {
+  return RunProgram({InstructionKind::kOptimize}, {table_.sequences, table_.sequence_length}, &settings);
+}
+
+Status Model::Validate(int64_t sequences) {
+  if (sequences < 1 || sequences > table_.sequences) {
+    return Status(ErrorCode::INTERNAL, "validation of " + std::to_string(sequences) + " sequences where " +
+                                           std::to_string(table_.sequences) + " fit");
+  }
+  return RunProgram({InstructionKind::kValidate}, {sequences, table_.sequence_length}, nullptr);
+}
+
+Result<std::span<const float>> Model::Predict(std::span<const int32_t> context) {
+  if (context.empty()) return Status(ErrorCode::INTERNAL, "nothing to predict from");
+  const auto kept = std::min<int64_t>(static_cast<int64_t>(context.size()), table_.sequence_length);
+  const std::span<int32_t> input = tokens();
+  std::ranges::copy(context.last(static_cast<size_t>(kept)), input.begin());
+  const int64_t padded = std::min(
+      table_.sequence_length, (kept + kPredictGranularity - 1) / kPredictGranularity * kPredictGranularity);
+  std::fill(input.begin() + kept, input.begin() + padded, 0);
+  last_row_ = kept - 1;
+  TRAIND_TRY(RunProgram({InstructionKind::kPredict}, {1, padded}, nullptr));
+  return std::span<const float>(Floats(plan::kNextLogitsSlot));
+}
+
+LossSum Model::TakeLoss() {
+  const LossSum taken = loss_;
+  loss_ = {};
+  return taken;
+}
+
+Status Model::RunProgram(const plan::Instruction& instruction, ActiveRows rows,
+                         const ops::AdamwSettings* update) {
+  const plan::Program* program = table_.FindProgram(instruction.kind);
+  if (program == nullptr) {
+    return Status(ErrorCode::INTERNAL,
+                  "the memory table has no program for " + plan::InstructionText(instruction));
+  }
+  const int64_t step_tokens = table_.micro_batches * table_.sequences * table_.sequence_length;
+  Execution run{context_, table_, arena_};
+  run.first_micro_batch = instruction.micro_batch == 0;
+  run.sequences = rows.sequences;
+  run.sequence_length = rows.sequence_length;
+  run.last_row = last_row_;
+  run.gradient_scale = static_cast<float>(1.0 / static_cast<double>(step_tokens));
+  run.update = update;
+  if (guard_ != nullptr && BeginsAnew(instruction)) guard_->Reset();
+  for (size_t i = 0; i < program->calls.size(); ++i) {
+    const int64_t tick = program->first_tick + static_cast<int64_t>(i);
+    if (guard_ != nullptr) guard_->Before(tick);
+    TRAIND_TRY(Execute(program->calls[i], &run));
+    if (guard_ != nullptr) guard_->After(tick);
+    completed_operators_.fetch_add(1, std::memory_order_relaxed);
+  }
+  Account(instruction, run);
+  return Ok();
+}
+
+// Whether nothing that lives across instructions is carried into this one.
+bool Model::BeginsAnew(const plan::Instruction& instruction) {
+  return (instruction.kind == InstructionKind::kForward && instruction.micro_batch == 0) ||
+         instruction.kind == InstructionKind::kValidate || instruction.kind == InstructionKind::kPredict;
+}
+
+void Model::Account(const plan::Instruction& instruction, const Execution& run) {
+  if (instruction.kind == InstructionKind::kLoss || instruction.kind == InstructionKind::kValidate) {
+    loss_.sum += run.loss_sum;
+    loss_.tokens += run.rows();
+  }
+  if (instruction.kind == InstructionKind::kNorm) square_norm_ = run.square_sum;
+}
+
+}  // namespace traind::model
