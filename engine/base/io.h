@@ -41,6 +41,9 @@ class MappedFile {
  public:
   virtual ~MappedFile() = default;
   virtual std::span<const std::byte> bytes() const = 0;
+  // Gives pages that were read back to the page cache: they leave the process's memory and come back when
+  // they are read again.
+  virtual void ReleasePages() const {}
 };
 
 enum class FileKind { kMissing, kRegular, kDirectory, kOther };

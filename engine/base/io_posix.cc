@@ -143,6 +143,11 @@ class PosixMappedFile : public MappedFile {
     return {static_cast<const std::byte*>(address_), size_};
   }
 
+  void ReleasePages() const override {
+    // Only a hint: clean pages of a read-only mapping are dropped, a failure keeps them.
+    if (size_ > 0) madvise(address_, size_, MADV_DONTNEED);
+  }
+
  private:
   void* address_;
   size_t size_;

@@ -16,6 +16,10 @@ namespace traind {
 // Publishes `content` as the file `path`, replacing what is there.
 Status PublishFile(Io& io, const std::string& path, std::string_view content);
 
+// Renames the complete, synced and closed file `temporary` to `path`, replacing what is there, and syncs the
+// directory. On failure `temporary` is removed.
+Status PublishWrittenFile(Io& io, const std::string& temporary, const std::string& path);
+
 // The temporary name under which a directory is filled before PublishDirectory:
 // "<parent>/.tmp-<leaf>-<unique>". What a crashed run left under such names may be removed with
 // RemoveTemporaries.

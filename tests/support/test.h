@@ -8,15 +8,18 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-extern "C" {
-#include <cmocka.h>
-}
 
 #include <cstdio>
 #include <cstdlib>
+#include <ios>
 #include <string>
 
 #include "engine/base/status.h"
+
+// Last: its macros (`fail`) are names that the standard library uses.
+extern "C" {
+#include <cmocka.h>
+}
 
 // Fails with the Status' own words.
 #define assert_ok(expression)                                                                    \
