@@ -9,6 +9,7 @@
 
 #include "daemon/catalog/open.h"
 #include "daemon/catalog/prepared.h"
+#include "daemon/catalog/query_memory.h"
 #include "daemon/catalog/sqlite_status.h"
 #include "daemon/catalog/user_query.h"
 #include "daemon/catalog/views.h"
@@ -64,15 +65,18 @@ class ReaderConnection final : public Reader {
 
   Result<Table> UserQuery(std::string_view sql, const Parameters& parameters, int64_t max_rows) override {
     UserAuthorizer authorizer(handle_, inner_prefix_);
-    TRAIND_ASSIGN(Prepared statement, PrepareUser(sql, authorizer));
-    TRAIND_TRY(BindParameters(statement.get(), parameters));
-    return FetchRows(statement.get(), max_rows);
+    QueryMemory memory(kMaxQueryBytes, &interrupted_);
+    auto table = RunUser(sql, parameters, max_rows, authorizer);
+    if (table.ok()) return table;
+    return WithoutMemory(table.status(), memory);
   }
 
   Result<std::vector<std::string>> CheckUserQuery(std::string_view sql) override {
     UserAuthorizer authorizer(handle_, inner_prefix_);
-    TRAIND_ASSIGN(Prepared statement, PrepareUser(sql, authorizer));
-    return ColumnNames(statement.get());
+    QueryMemory memory(kMaxQueryBytes, &interrupted_);
+    auto statement = PrepareUser(sql, authorizer);
+    if (!statement.ok()) return WithoutMemory(statement.status(), memory);
+    return ColumnNames(statement->get());
   }
 
   void Interrupt() override {
@@ -85,6 +89,9 @@ class ReaderConnection final : public Reader {
   static int Poll(void* self) { return static_cast<ReaderConnection*>(self)->interrupted_.load() ? 1 : 0; }
 
   Status FillLive(const std::vector<LiveDevice>& devices, const std::vector<LiveSetting>& settings);
+  Result<Table> RunUser(std::string_view sql, const Parameters& parameters, int64_t max_rows,
+                        const UserAuthorizer& authorizer);
+  Status WithoutMemory(Status status, const QueryMemory& memory) const;
   Result<Prepared> PrepareUser(std::string_view sql, const UserAuthorizer& authorizer);
   Status UserStatus(int code, const UserAuthorizer& authorizer);
   Status BindParameters(sqlite3_stmt* statement, const Parameters& parameters);
@@ -116,6 +123,21 @@ Status ReaderConnection::FillLive(const std::vector<LiveDevice>& devices,
                    {setting.name, setting.value, setting.source}));
   }
   return {};
+}
+
+Result<Reader::Table> ReaderConnection::RunUser(std::string_view sql, const Parameters& parameters,
+                                                int64_t max_rows, const UserAuthorizer& authorizer) {
+  TRAIND_ASSIGN(Prepared statement, PrepareUser(sql, authorizer));
+  TRAIND_TRY(BindParameters(statement.get(), parameters));
+  return FetchRows(statement.get(), max_rows);
+}
+
+// A query that got no more memory: because it was interrupted, or took too much.
+Status ReaderConnection::WithoutMemory(Status status, const QueryMemory& memory) const {
+  if (interrupted_.load()) return {ErrorCode::INTERRUPTED, "the query was interrupted"};
+  if (!memory.exceeded()) return status;
+  return {ErrorCode::TOO_MANY, fmt::format("the query needs more than {} bytes of memory", kMaxQueryBytes),
+          "its sub-selects may multiply each other; write it in smaller parts"};
 }
 
 Status ReaderConnection::UserStatus(int code, const UserAuthorizer& authorizer) {

@@ -88,11 +88,16 @@ int UserAuthorizer::Refuse(std::string what) {
 }
 
 // Names that begin with '_', "sqlite_" or "pragma_" are never a user's; everything else that SQLite asks
-// about is a view or a common table expression.
-bool UserAuthorizer::MayRead(const std::string& table, const std::string& view) const {
-  if (view.starts_with(inner_prefix_)) return true;
-  if (table.starts_with(inner_prefix_)) return view.starts_with("sys_");
+// about is a view or a common table expression. When a view has been folded into the query around it, SQLite
+// asks again for its tables of which no column is used (column ""), without naming the view.
+bool UserAuthorizer::MayRead(const std::string& table, const std::string& column, const std::string& view) {
+  if (view.starts_with(inner_prefix_)) {
+    read_by_views_.insert(table);
+    return true;
+  }
+  if (table.starts_with(inner_prefix_)) return view.starts_with("sys_") || column.empty();
   if (table.starts_with("sys_") || Contains(kTableFunctions, table)) return true;
+  if (column.empty() && read_by_views_.contains(table)) return true;
   return !table.starts_with("_") && !table.starts_with("sqlite_") && !table.starts_with("pragma_");
 }
 
@@ -107,7 +112,7 @@ int UserAuthorizer::Decide(void* self_pointer, int action, const char* first, co
       if (!Contains(kForbiddenFunctions, Lower(second))) return SQLITE_OK;
       return self->Refuse(fmt::format("the function {}", second));
     case SQLITE_READ:
-      if (self->MayRead(Lower(first), Lower(view))) return SQLITE_OK;
+      if (self->MayRead(Lower(first), Lower(second), Lower(view))) return SQLITE_OK;
       return self->Refuse(fmt::format("the table {}", first ? first : ""));
     default:
       return self->Refuse(ActionName(action));

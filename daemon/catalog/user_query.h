@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include <set>
 #include <string>
 
 namespace traind::daemon {
@@ -24,12 +25,13 @@ class UserAuthorizer {
  private:
   static int Decide(void* self, int action, const char* first, const char* second, const char* database,
                     const char* view);
-  bool MayRead(const std::string& table, const std::string& view) const;
+  bool MayRead(const std::string& table, const std::string& column, const std::string& view);
   int Refuse(std::string what);
 
   sqlite3* handle_;
   std::string inner_prefix_;
   std::string refused_;
+  std::set<std::string> read_by_views_;  // raw tables that a view has read in this query
 };
 
 }  // namespace traind::daemon

@@ -18,6 +18,9 @@ CREATE TEMP TABLE _live_gpus(
 CREATE TEMP TABLE _live_settings(name TEXT, value TEXT, source TEXT);
 )sql";
 
+// SQLite declares a table function at its first use, which a user's query, under the authorizer, could not.
+constexpr std::string_view kTableFunctions = "SELECT 1 FROM json_each('[]'), json_tree('[]');\n";
+
 // A running job's progress is its newest metric row; its own row has what was saved last.
 constexpr View kViews[] = {
     {"sys_attempts", "job, attempt, devices, started_at, ended_at, outcome",
@@ -82,6 +85,7 @@ std::vector<std::string> ViewNames() {
 
 std::string ViewScript(std::string_view inner_prefix) {
   std::string script(kLiveTables);
+  script += kTableFunctions;
   for (const View& view : kViews) {
     fmt::format_to(std::back_inserter(script),
                    "CREATE TEMP VIEW {0}{1} AS {3};\nCREATE TEMP VIEW {1} AS SELECT {2} FROM {0}{1};\n",

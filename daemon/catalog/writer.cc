@@ -14,6 +14,7 @@
 #include "daemon/catalog/metrics_writer.h"
 #include "daemon/catalog/migrations.h"
 #include "daemon/catalog/open.h"
+#include "daemon/catalog/query_memory.h"
 #include "daemon/catalog/reader.h"
 #include "daemon/catalog/sqlite_status.h"
 #include "engine/base/fault.h"
@@ -253,6 +254,7 @@ Result<std::unique_ptr<Catalog>> Catalog::Open(const std::string& state_director
 
 Result<std::unique_ptr<Catalog>> Catalog::Open(const std::string& state_directory,
                                                const OpenOptions& options) {
+  QueryMemory::Install();
   const std::string catalog_path = CatalogPath(state_directory);
   const std::string metrics_path = MetricsPath(state_directory);
   TRAIND_ASSIGN(Handle catalog, OpenForWriting(catalog_path, options.vfs));
