@@ -24,7 +24,8 @@ struct Position : SourcePosition {
   bool operator==(const Position&) const { return true; }
 };
 
-// $name, or ? (numbered from 1 within its statement: "1", "2", …).
+// $name, or ? (numbered within its statement: "1", "2", …; ?3 says its number, ? takes the one behind the
+// largest before it).
 struct Parameter {
   std::string name;
   bool positional = false;
@@ -72,9 +73,10 @@ struct JobRef {
   bool operator==(const JobRef&) const = default;
 };
 
-// A piece of SQL (a whole SELECT, or an expression), kept as text. `sql` is what SQLite gets: quantities
-// replaced by plain numbers in base units, comments kept out. `segments` maps offsets in `sql` back to the
-// script.
+// A piece of SQL (a whole SELECT, or an expression), kept as text. `sql` is what SQLite gets: comments left
+// out, quantities replaced by plain numbers in base units, parameters as $name or ?number, so that
+// sqlite3_bind_parameter_name() without its first character is Parameter::name. `segments` maps offsets in
+// `sql` back to the script.
 struct Sql {
   struct Segment {
     int64_t sql_offset = 0;
@@ -82,10 +84,10 @@ struct Sql {
     bool operator==(const Segment&) const = default;
   };
   std::string
-      text;  // canonical spelling in the language: tokens as written, separated by single spaces where needed
+      text;  // in the language: tokens as written, one space where blanks or comments stood, ? numbered
   std::string sql;
   std::vector<Segment> segments;
-  std::vector<Parameter> parameters;
+  std::vector<Parameter> parameters;  // every one, in order
   Position position;
   bool operator==(const Sql& other) const { return text == other.text && sql == other.sql; }
 };
@@ -175,6 +177,9 @@ struct ShowCreate {
   Position position;
   bool operator==(const ShowCreate&) const = default;
 };
+
+// The term of DEADLINE '…', which has no <=.
+inline constexpr std::string_view kDeadlineTerm = "deadline";
 
 // One term of a budget: wall_clock <= 10m, gpu_hours <= 0.5, DEADLINE '…'; in the short form `term` is empty
 // and the unit says which.

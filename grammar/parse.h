@@ -15,14 +15,14 @@
 
 namespace traind::grammar {
 
-// One statement of a script. Offsets are bytes in the script; [begin, end) holds it without the ';' and outer
-// blanks.
+// One statement of a script. [begin, end) are bytes of the text given to Parse, without the ';' and outer
+// blanks and comments; `position` counts from the origin.
 struct ParsedStatement {
   int64_t begin = 0;
   int64_t end = 0;
   SourcePosition position;             // of its first token
   std::optional<Statement> statement;  // absent if it has an error
-  std::string kind;                   // "TRAIN", "CREATE MODEL", …: the statement's name in manual and HELP
+  std::string kind;  // "TRAIN", "CREATE MODEL", …: its name in manual and HELP; empty if it has an error
   std::vector<Parameter> parameters;  // in order of appearance, a $name once
 };
 
@@ -35,8 +35,9 @@ struct ParsedScript {
   OpenEnd open = OpenEnd::kNothing;  // kStatement: text after the last ';'
 };
 
-// Parses a whole script. `origin` is where `text` begins in a larger one (positions are reported in that
-// one).
+// Parses a whole script, in time linear in its length. `origin` is where `text` begins in a larger one
+// (positions are reported in that one). At most kMaxScriptErrors errors are reported, one a statement.
+// Nothing is read behind a byte that is not UTF-8, or a NUL.
 ParsedScript Parse(std::string_view text, SourcePosition origin = {0, 1, 1});
 
 // Parses exactly one statement (an optional ';' may follow): the statement or its first error.
@@ -47,20 +48,22 @@ Result<ParsedStatement> ParseOne(std::string_view text, SourcePosition origin = 
 std::string Print(const Statement& statement);
 std::string Print(const Value& value);
 
-// What may stand at the end of `text` (one unfinished statement): keywords in capitals and placeholders such
-// as "a name", "a number", "a string".
+// What may stand at the end of `text`, whose last statement is unfinished: keywords in capitals, then
+// placeholders such as "a name", "a number", "a string", then punctuation; ";" if the statement could end
+// here. Nothing inside an unfinished string or behind an error.
 std::vector<std::string> ExpectedAfter(std::string_view text);
 
 // The name under which manual and HELP list this statement: "TRAIN", "CREATE MODEL", "SHOW JOBS", "PAUSE JOB"
 // …
 std::string_view KindOf(const Statement& statement);
 
-// One row of the statement table (grammar/statements.def): kind, one-line synopsis, summary, worked example.
+// One row of the statement table (grammar/statements.def), from which HELP and trainql(7) are made.
 struct StatementInfo {
   std::string_view kind;
-  std::string_view synopsis;
-  std::string_view summary;
-  std::string_view example;
+  std::string_view synopsis;  // one or more lines; [ ] optional, | or, … repeated
+  std::string_view summary;   // one line
+  std::string_view text;      // paragraphs, an empty line between two
+  std::string_view example;   // one or more statements that parse
 };
 const std::vector<StatementInfo>& AllStatements();
 
