@@ -110,4 +110,23 @@ std::vector<ClassTotal> PeakByClass(const MemoryTable& table) {
   return rows;
 }
 
+std::vector<int64_t> LiveByProgram(const MemoryTable& table) {
+  std::vector<int64_t> change(static_cast<size_t>(table.ticks) + 1);
+  for (const Slot& slot : table.slots) {
+    change[static_cast<size_t>(slot.first_tick)] += RoundUp(slot.bytes, kSlotAlignment);
+    change[static_cast<size_t>(slot.last_tick) + 1] -= RoundUp(slot.bytes, kSlotAlignment);
+  }
+  std::vector<int64_t> most;
+  int64_t live = 0;
+  size_t tick = 0;
+  for (const Program& program : table.programs) {
+    most.push_back(0);
+    for (int64_t i = 0; i < program.ticks(); ++i) {
+      live += change[tick++];
+      most.back() = std::max(most.back(), live);
+    }
+  }
+  return most;
+}
+
 }  // namespace traind::plan

@@ -87,7 +87,7 @@ struct TableOptions {
   bool reuse = true;  // false: every slot has its own address, for tests
 };
 
-// More layers than this are not tabulated (INVALID_OPTION): peaks of such models come from PeakOfLayers.
+// More layers than this are not tabulated (INVALID_OPTION).
 inline constexpr int64_t kMaxTableLayers = 4096;
 
 // The table of one training step on one device. The specs must be validated. Sizes that overflow are
@@ -107,5 +107,8 @@ struct ClassTotal {
   int64_t bytes = 0;
 };
 std::vector<ClassTotal> PeakByClass(const MemoryTable& table);
+
+// The most that is live at once during each program, in the order of table.programs.
+std::vector<int64_t> LiveByProgram(const MemoryTable& table);
 
 }  // namespace traind::plan

@@ -34,6 +34,7 @@ struct Plan {
   double step_seconds = 0;
   double validation_seconds = 0;       // one validation, 0 without
   double checkpoint_seconds = 0;       // one checkpoint
+  double start_seconds = 0;            // from the worker's start to its first step
   int64_t checkpoint_bytes = 0;        // on disk, one
   int64_t disk_bytes = 0;              // all that is kept at once, the version included
   std::optional<int64_t> total_steps;  // unknown until EPOCHS knows its tokens

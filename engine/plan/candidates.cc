@@ -1,0 +1,128 @@
+// Puts a number to each candidate.
+#include "engine/plan/candidates.h"
+
+#include <algorithm>
+
+#include "engine/plan/cost.h"
+#include "engine/plan/memory.h"
+#include "engine/plan/saturating.h"
+#include "engine/tensor/tensor.h"
+
+namespace traind::plan {
+namespace {
+
+// What lives on the heap of a training worker beyond the context that --probe measured: prepared matrix
+// products, the plan and its table, buffers of rows and messages.
+constexpr int64_t kHeapBytes = 4 << 20;
+
+// Token pages that are resident before the worker gives them back.
+constexpr int64_t kMappedDataBytes = 4 << 20;
+
+// One entry of 8 bytes for each page of 4 KiB, where no huge pages are to be had.
+int64_t PageTableBytes(int64_t arena_bytes) {
+  return arena_bytes / 512;
+}
+
+TableOptions OptionsOf(const PlanRequest& request, const DeviceSpec& device) {
+  TableOptions options;
+  options.threads = device.threads;
+  options.validates = request.validates;
+  return options;
+}
+
+// All of the validation data; before it is tokenised, a guess that EXPLAIN marks as such.
+double ValidationSeconds(const PlanRequest& request, const MemoryTable& table, const DeviceSpec& device) {
+  if (!request.validates) return 0;
+  constexpr int64_t kGuessedTokens = 64 << 10;
+  const auto tokens = static_cast<double>(request.validation_tokens.value_or(kGuessedTokens));
+  const double rows = static_cast<double>(table.sequences) * static_cast<double>(table.sequence_length);
+  return InstructionSeconds(table, InstructionKind::kValidate, device) * std::max(1.0, tokens / rows);
+}
+
+}  // namespace
+
+int64_t ReserveBytes(const DeviceSpec& device) {
+  return (int64_t{64} << 20) + device.memory_bytes / 64;
+}
+
+int64_t UsableBytes(const DeviceSpec& device) {
+  return std::max<int64_t>(0, device.free_bytes - ReserveBytes(device));
+}
+
+std::vector<ClassBytes> ProcessTerms(const DeviceSpec& device, int64_t arena_bytes, int64_t data_bytes) {
+  std::vector<ClassBytes> terms = {{"context", SaturatingAdd(device.context_bytes, kHeapBytes)},
+                                   {"page tables", PageTableBytes(arena_bytes)}};
+  const int64_t mapped = std::min(data_bytes, kMappedDataBytes);
+  if (mapped > 0) terms.push_back({"mapped data", mapped});
+  return terms;
+}
+
+void AddMemory(const MemoryTable& table, const DeviceSpec& device, int64_t data_bytes, Plan* plan) {
+  plan->arena_bytes = RoundUp(table.arena_bytes, kArenaGranularity);
+  for (ClassTotal& total : PeakByClass(table)) plan->memory.push_back({std::move(total.name), total.bytes});
+  if (plan->arena_bytes > table.arena_bytes) {
+    plan->memory.push_back({"rounding", plan->arena_bytes - table.arena_bytes});
+  }
+  for (ClassBytes& term : ProcessTerms(device, plan->arena_bytes, data_bytes)) {
+    plan->memory.push_back(std::move(term));
+  }
+  for (const ClassBytes& term : plan->memory) {
+    plan->predicted_peak_bytes = SaturatingAdd(plan->predicted_peak_bytes, term.bytes);
+  }
+  if (table.arena_bytes == kTooLarge) plan->predicted_peak_bytes = kTooLarge;
+}
+
+Result<Plan> PlanOf(const PlanRequest& request, const DeviceSpec& device, const Strategy& strategy) {
+  TRAIND_ASSIGN(const MemoryTable table,
+                BuildTrainingTable(request.model, request.training, strategy, OptionsOf(request, device)));
+  Plan plan;
+  plan.strategy = strategy;
+  plan.device = device;
+  AddMemory(table, device, request.data_bytes, &plan);
+  plan.compute_seconds = StepSeconds(table, device);
+  plan.step_seconds = plan.compute_seconds;
+  plan.validation_seconds = ValidationSeconds(request, table, device);
+  plan.checkpoint_bytes = CheckpointBytes(table.parameter_elements);
+  plan.checkpoint_seconds = CheckpointSeconds(plan.checkpoint_bytes);
+  plan.start_seconds = StartSeconds(plan.arena_bytes, table.parameter_elements);
+  // Those that are kept, one that is being written, and the version that success publishes.
+  plan.disk_bytes = SaturatingAdd(
+      SaturatingMultiply(plan.checkpoint_bytes, SaturatingAdd(request.training.keep_checkpoints, 1)),
+      VersionBytes(table.parameter_elements));
+  return plan;
+}
+
+std::vector<Strategy> Strategies(const TrainingSpec& training) {
+  const int64_t sequences = training.sequences_per_batch();
+  const int64_t most = std::max<int64_t>(1, kMaxMicroBatchTokens / training.sequence_length);
+  std::vector<Strategy> strategies;
+  for (int64_t micro_batch = 1; micro_batch <= std::min(sequences, most); ++micro_batch) {
+    if (sequences % micro_batch == 0) strategies.push_back({micro_batch, sequences / micro_batch});
+  }
+  return strategies;
+}
+
+int64_t ArenaBytes(const ModelSpec& model, const TrainingSpec& training, const Strategy& strategy,
+                   const TableOptions& options) {
+  auto table_of = [&](int64_t layers) {
+    ModelSpec sized = model;
+    sized.num_hidden_layers = layers;
+    return BuildTrainingTable(sized, training, strategy, options);
+  };
+  if (model.num_hidden_layers <= kMaxTableLayers) {
+    const Result<MemoryTable> table = table_of(model.num_hidden_layers);
+    return table.ok() ? table->arena_bytes : kTooLarge;
+  }
+  constexpr int64_t kDeep = 64;  // deep enough that one layer's temporaries matter no more
+  const Result<MemoryTable> deep = table_of(kDeep), deeper = table_of(kDeep + 1);
+  if (!deep.ok() || !deeper.ok() || deeper->arena_bytes == kTooLarge) return kTooLarge;
+  const std::vector<int64_t> live = LiveByProgram(*deep), next = LiveByProgram(*deeper);
+  int64_t most = 0;
+  for (size_t program = 0; program < live.size(); ++program) {
+    const int64_t more = SaturatingMultiply(next[program] - live[program], model.num_hidden_layers - kDeep);
+    most = std::max(most, SaturatingAdd(live[program], more));
+  }
+  return most;
+}
+
+}  // namespace traind::plan

@@ -1,0 +1,40 @@
+// Candidates: the strategies worth comparing on one device, each with what it needs and how long it takes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/base/status.h"
+#include "engine/plan/memory.h"
+#include "engine/plan/planner.h"
+
+namespace traind::plan {
+
+// A device keeps this much of its free memory: 64 MiB and 1/64 of what is installed, for the system and for
+// what other processes take while the run goes on.
+int64_t ReserveBytes(const DeviceSpec& device);
+// What a worker may take.
+int64_t UsableBytes(const DeviceSpec& device);
+
+// Everything resident in a worker besides its arena: context, kernels made for the shapes of the model, page
+// tables, and the part of the token file that is mapped at once.
+std::vector<ClassBytes> ProcessTerms(const DeviceSpec& device, int64_t arena_bytes, int64_t data_bytes);
+
+// Sets arena_bytes, memory and predicted_peak_bytes.
+void AddMemory(const MemoryTable& table, const DeviceSpec& device, int64_t data_bytes, Plan* plan);
+
+// The plan of one strategy: memory, times, disk; steps, run time and cost are left open. INVALID_OPTION if
+// the model has more layers than a table holds. predicted_peak_bytes is kTooLarge if sizes overflow.
+Result<Plan> PlanOf(const PlanRequest& request, const DeviceSpec& device, const Strategy& strategy);
+
+// The micro-batches that divide a step's sequences, smallest first: as long as their tokens are at most
+// kMaxMicroBatchTokens, beyond which a larger one gains nothing; always at least {1}.
+inline constexpr int64_t kMaxMicroBatchTokens = 32768;
+std::vector<Strategy> Strategies(const TrainingSpec& training);
+
+// The arena of a training worker, also for more layers than a table holds: from some depth on each layer adds
+// the same.
+int64_t ArenaBytes(const ModelSpec& model, const TrainingSpec& training, const Strategy& strategy,
+                   const TableOptions& options);
+
+}  // namespace traind::plan
