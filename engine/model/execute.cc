@@ -14,6 +14,8 @@
 namespace traind::model {
 namespace {
 
+static_assert(plan::kMaxHeadSize <= ops::kMaxHeadSize, "plans promise what attention cannot do");
+
 using plan::Access;
 using plan::OpCall;
 using plan::Operand;

@@ -109,11 +109,11 @@ int64_t ArenaBytes(const ModelSpec& model, const TrainingSpec& training, const S
     sized.num_hidden_layers = layers;
     return BuildTrainingTable(sized, training, strategy, options);
   };
-  if (model.num_hidden_layers <= kMaxTableLayers) {
+  constexpr int64_t kDeep = 64;  // deep enough that one layer's temporaries matter no more
+  if (model.num_hidden_layers <= kDeep) {
     const Result<MemoryTable> table = table_of(model.num_hidden_layers);
     return table.ok() ? table->arena_bytes : kTooLarge;
   }
-  constexpr int64_t kDeep = 64;  // deep enough that one layer's temporaries matter no more
   const Result<MemoryTable> deep = table_of(kDeep), deeper = table_of(kDeep + 1);
   if (!deep.ok() || !deeper.ok() || deeper->arena_bytes == kTooLarge) return kTooLarge;
   const std::vector<int64_t> live = LiveByProgram(*deep), next = LiveByProgram(*deeper);

@@ -32,8 +32,8 @@ Result<Plan> PlanOf(const PlanRequest& request, const DeviceSpec& device, const 
 inline constexpr int64_t kMaxMicroBatchTokens = 32768;
 std::vector<Strategy> Strategies(const TrainingSpec& training);
 
-// The arena of a training worker, also for more layers than a table holds: from some depth on each layer adds
-// the same.
+// The arena of a training worker, without building the table of a deep model: from some depth on each layer
+// adds the same to what is live in each program. So it also holds for more layers than a table has.
 int64_t ArenaBytes(const ModelSpec& model, const TrainingSpec& training, const Strategy& strategy,
                    const TableOptions& options);
 

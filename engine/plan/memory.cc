@@ -11,12 +11,24 @@
 namespace traind::plan {
 namespace {
 
-Status CheckLayers(const ModelSpec& model) {
-  if (model.num_hidden_layers <= kMaxTableLayers) return Ok();
-  return Status(ErrorCode::INVALID_OPTION, "num_hidden_layers is " + std::to_string(model.num_hidden_layers) +
-                                               ", more than the " + std::to_string(kMaxTableLayers) +
-                                               " layers that a plan can hold")
-      .With("{\"option\":\"num_hidden_layers\"}");
+Status Refuse(std::string_view option, int64_t value, std::string_view what, int64_t most) {
+  return Status(ErrorCode::INVALID_OPTION, std::string(option) + " is " + std::to_string(value) +
+                                               ", more than the " + std::to_string(most) + std::string(what));
+}
+
+// What the programs and operators can do, beyond what a specification may say.
+Status CheckModel(const ModelSpec& model) {
+  if (model.num_hidden_layers > kMaxTableLayers) {
+    return Refuse("num_hidden_layers", model.num_hidden_layers, " layers that a plan can hold",
+                  kMaxTableLayers)
+        .With("{\"option\":\"num_hidden_layers\"}");
+  }
+  if (model.head_size() > kMaxHeadSize) {
+    return Refuse("hidden_size / num_attention_heads", model.head_size(),
+                  " that attention computes; use more heads", kMaxHeadSize)
+        .With("{\"option\":\"num_attention_heads\"}");
+  }
+  return Ok();
 }
 
 MemoryTable EmptyTable(const LlamaSizes& sizes, int64_t micro_batches) {
@@ -52,7 +64,7 @@ const Program* MemoryTable::FindProgram(InstructionKind kind) const {
 
 Result<MemoryTable> BuildTrainingTable(const ModelSpec& model, const TrainingSpec& training,
                                        const Strategy& strategy, const TableOptions& options) {
-  TRAIND_TRY(CheckLayers(model));
+  TRAIND_TRY(CheckModel(model));
   const LlamaSizes sizes{model, strategy.micro_batch, training.sequence_length, options.threads};
   MemoryTable table = EmptyTable(sizes, strategy.micro_batches);
   const std::vector<Parameter> parameters = table.parameters;
@@ -81,7 +93,7 @@ Result<MemoryTable> BuildTrainingTable(const ModelSpec& model, const TrainingSpe
 
 Result<MemoryTable> BuildInferenceTable(const ModelSpec& model, int64_t sequences, int64_t sequence_length,
                                         const TableOptions& options) {
-  TRAIND_TRY(CheckLayers(model));
+  TRAIND_TRY(CheckModel(model));
   const LlamaSizes sizes{model, sequences, sequence_length, options.threads};
   TableBuilder builder(EmptyTable(sizes, 1));
   LlamaProgram program(sizes, &builder);

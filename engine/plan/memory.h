@@ -87,8 +87,9 @@ struct TableOptions {
   bool reuse = true;  // false: every slot has its own address, for tests
 };
 
-// More layers than this are not tabulated (INVALID_OPTION).
+// More layers than this are not tabulated, larger heads not computed: INVALID_OPTION.
 inline constexpr int64_t kMaxTableLayers = 4096;
+inline constexpr int64_t kMaxHeadSize = 256;
 
 // The table of one training step on one device. The specs must be validated. Sizes that overflow are
 // kTooLarge; arena_bytes is then kTooLarge too and the table cannot be used.

@@ -53,7 +53,12 @@ bool Hopeless(const PlanRequest& request, const DeviceSpec& device) {
 // single one, gradients live shorter), so that one that does not fit says nothing of the next.
 Result<std::vector<Plan>> Enumerate(const PlanRequest& request) {
   std::vector<Plan> plans;
-  if (request.model.num_hidden_layers > kMaxTableLayers) return plans;
+  if (request.model.num_hidden_layers > kMaxTableLayers) {
+    ModelSpec shallow = request.model;  // whether anything but its depth is too much
+    shallow.num_hidden_layers = 1;
+    TRAIND_TRY(BuildTrainingTable(shallow, request.training, {}, {}).status());
+    return plans;
+  }
   const std::vector<Strategy> strategies = StrategiesOf(request);
   for (const DeviceSpec& device : request.devices) {
     for (const Strategy& strategy : strategies) {

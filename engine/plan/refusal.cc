@@ -60,18 +60,21 @@ std::string WhatHelps(const PlanRequest& request, const DeviceSpec& device, int6
     return PeakBytes(request, device, request.model, training) <= usable;
   });
   if (sequence_length > 0) add("sequence_length = " + std::to_string(sequence_length) + " or less");
-  const int64_t layers = Largest(request.model.num_hidden_layers, [&](int64_t count) {
+  const int64_t most_layers = std::min(request.model.num_hidden_layers, kMaxTableLayers + 1);
+  const int64_t layers = Largest(most_layers, [&](int64_t count) {
     ModelSpec model = request.model;
     model.num_hidden_layers = count;
     return PeakBytes(request, device, model, request.training) <= usable;
   });
   if (layers > 0) add("num_hidden_layers = " + std::to_string(layers) + " or less");
-  if (sequence_length == 0 && layers == 0) {
-    return "Not even one layer fits: a smaller hidden_size, intermediate_size or vocab_size is needed, or a "
-           "device with " +
-           Bytes(peak) + ".";
+  if (help.empty()) {
+    help =
+        "Not even one layer fits at this sequence_length: a smaller hidden_size, intermediate_size or "
+        "vocab_size is needed";
   }
-  if (peak != kTooLarge) add(Bytes(peak - usable) + " more free memory");
+  const int64_t free = SaturatingAdd(peak, ReserveBytes(device));
+  if (free > device.memory_bytes) return help + "; or a device with " + Bytes(free) + ".";
+  add(Bytes(peak - usable) + " more free memory");
   return help + ".";
 }
 

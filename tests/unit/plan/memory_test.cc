@@ -272,6 +272,9 @@ void AbsurdSizesSaturate(void**) {
   assert_true(table->arena_bytes == kTooLarge);
   model.num_hidden_layers = kMaxTableLayers + 1;
   assert_code(BuildTrainingTable(model, training, {1, 1}, {}), ErrorCode::INVALID_OPTION);
+  model.num_hidden_layers = 1;
+  model.num_attention_heads = model.num_key_value_heads = 1 << 11;
+  assert_code(BuildTrainingTable(model, training, {1, 1}, {}), ErrorCode::INVALID_OPTION);
 }
 
 }  // namespace

@@ -209,21 +209,28 @@ void EverySizeUpToTheLimitsIsAnswered(void**) {
 }
 
 void DeepModelsAreExtrapolatedExactly(void**) {
-  PlanRequest request = Request();
-  request.model.hidden_size = 8;
-  request.model.num_attention_heads = 2;
-  request.model.num_key_value_heads = 1;
-  request.model.intermediate_size = 12;
-  request.training.sequence_length = 64;
-  request.training.batch_tokens = 128;
-  auto arena = [&](int64_t layers) {
-    request.model.num_hidden_layers = layers;
-    return ArenaBytes(request.model, request.training, {1, 2}, {.threads = 2});
-  };
-  // Up to 4096 layers the table is built, beyond it is extrapolated.
-  const int64_t per_layer = arena(4096) - arena(4095);
-  assert_int_equal(arena(4097), arena(4096) + per_layer);
-  assert_int_equal(arena(65536), arena(4096) + per_layer * (65536 - 4096));
+  for (int64_t micro_batches : {1, 3}) {
+    for (int64_t length : {1, 64, 300}) {
+      for (int64_t hidden : {8, 96}) {
+        PlanRequest request = Request();
+        request.model.hidden_size = hidden;
+        request.model.num_attention_heads = 2;
+        request.model.num_key_value_heads = 1;
+        request.model.intermediate_size = 12;
+        request.training.sequence_length = length;
+        request.training.batch_tokens = length * micro_batches;
+        for (int64_t layers : {63, 64, 65, 66, 200, 1000}) {
+          request.model.num_hidden_layers = layers;
+          const Strategy strategy{1, micro_batches};
+          const TableOptions options{.threads = 2, .validates = true};
+          Result<MemoryTable> table = BuildTrainingTable(request.model, request.training, strategy, options);
+          assert_ok(table);
+          assert_int_equal(table->arena_bytes,
+                           ArenaBytes(request.model, request.training, strategy, options));
+        }
+      }
+    }
+  }
 }
 
 void WhatHelpsIsTrue(void**) {
