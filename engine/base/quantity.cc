@@ -176,7 +176,7 @@ Result<const Unit*> FindUnit(std::string_view literal, std::string_view name) {
   const std::string nearest = NearestWord(name, std::span<const std::string_view>(names));
   return Refuse(literal, "unknown unit '" + std::string(name) + "'" +
                              (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") +
-                             " Units are case-sensitive.");
+                             " (units are case-sensitive)");
 }
 
 // The whole number that `decimal` is, if it is one within ±(2^63 − 1).
@@ -226,11 +226,18 @@ Result<Quantity> MakeQuantity(std::string_view literal, const Decimal& decimal, 
     return quantity;
   }
   const double magnitude = NearestDouble(decimal);
-  if (written_whole && magnitude >= 9.2233720368547748e18) {
+  constexpr double kTwoTo63 = 9223372036854775808.0;
+  if (written_whole && magnitude >= kTwoTo63) {
     return Refuse(literal, "a whole number may be at most 9223372036854775807");
   }
   if (!std::isfinite(magnitude)) return Refuse(literal, "the number is too large");
   quantity.value = negative ? -magnitude : magnitude;
+  // A fraction below a double's precision is none.
+  if (magnitude < kTwoTo63 && magnitude == std::floor(magnitude)) {
+    quantity.integral = true;
+    quantity.integer = static_cast<int64_t>(quantity.value);
+    quantity.value = static_cast<double>(quantity.integer);
+  }
   return quantity;
 }
 
@@ -297,61 +304,63 @@ Shortest ShortestDigits(double value) {
   return shortest;
 }
 
-// digits · 10^exponent as the shorter of plain and exponent notation.
-std::string WriteDecimal(std::string digits, int exponent) {
-  while (digits.size() > 1 && digits.back() == '0') {
-    digits.pop_back();
-    ++exponent;
-  }
-  if (digits == "0") return "0";
-  const int size = static_cast<int>(digits.size());
-  std::string scientific = digits.substr(0, 1);
-  if (size > 1) scientific += "." + digits.substr(1);
-  if (exponent + size - 1 != 0) scientific += "e" + std::to_string(exponent + size - 1);
-  constexpr int kMaxPlain = 30;
-  if (exponent > kMaxPlain || exponent + size < -kMaxPlain) return scientific;
-  std::string plain;
-  if (exponent >= 0) {
-    plain = digits + std::string(static_cast<size_t>(exponent), '0');
-  } else if (exponent + size > 0) {
-    const auto whole = static_cast<size_t>(exponent + size);
-    plain = digits.substr(0, whole) + "." + digits.substr(whole);
-  } else {
-    plain = "0." + std::string(static_cast<size_t>(-(exponent + size)), '0') + digits;
-  }
-  return plain.size() <= scientific.size() ? plain : scientific;
+// digits · 10^exponent in exponent notation.
+std::string WriteScientific(const std::string& digits, int exponent) {
+  std::string text = digits.substr(0, 1);
+  if (digits.size() > 1) text += "." + digits.substr(1);
+  const int power = exponent + static_cast<int>(digits.size()) - 1;
+  if (power != 0) text += "e" + std::to_string(power);
+  return text;
 }
 
-// Every literal of the unit that may be the canonical one.
-std::optional<std::string> Candidate(const Quantity& quantity, const Unit& unit) {
-  std::string sign = quantity.value < 0 ? "-" : "";
-  if (quantity.integral) {
-    // Exact: the integer divided by the factor, if that leaves no rest.
-    const Wide magnitude = quantity.integer < 0 ? -static_cast<Wide>(quantity.integer) : quantity.integer;
-    if (magnitude % unit.factor != 0) return std::nullopt;
-    const auto count = static_cast<uint64_t>(magnitude / unit.factor);
-    std::string digits = std::to_string(count);
-    int exponent = -unit.exponent;
-    for (; exponent < 0 && digits.size() > 1 && digits.back() == '0'; ++exponent) digits.pop_back();
-    if (exponent == 0) return sign + digits + std::string(unit.name);
-    return sign + WriteDecimal(std::move(digits), exponent) + std::string(unit.name);
-  }
-  const Shortest shortest = ShortestDigits(std::fabs(quantity.value) / static_cast<double>(unit.factor));
-  return sign + WriteDecimal(shortest.digits, shortest.exponent - unit.exponent) + std::string(unit.name);
-}
-
-// Whether `literal`, of a larger unit, replaces `best`: 600GB/s not 0.6TB/s, 36h not 1.5d, and 2d not 48h.
-bool IsBetter(const std::string& literal, const std::string& best, bool is_zero) {
-  const auto below_one = [](const std::string& text) {
-    return text.starts_with("0.") || text.starts_with("-0.");
-  };
-  if (below_one(literal) != below_one(best)) return below_one(best);
-  return literal.size() < best.size() || (literal.size() == best.size() && !is_zero);
+std::string WritePlain(const std::string& digits, int exponent) {
+  const int whole_digits = exponent + static_cast<int>(digits.size());
+  if (exponent >= 0) return digits + std::string(static_cast<size_t>(exponent), '0');
+  if (whole_digits <= 0) return "0." + std::string(static_cast<size_t>(-whole_digits), '0') + digits;
+  const auto split = static_cast<size_t>(whole_digits);
+  return digits.substr(0, split) + "." + digits.substr(split);
 }
 
 bool ReadsBack(const std::string& literal, const Quantity& quantity) {
   const Result<Quantity> read = ParseQuantity(literal);
   return read.ok() && *read == quantity;
+}
+
+// The number in front of the unit's name, as digits · 10^exponent; where the unit does not divide the value,
+// only nearly.
+Shortest NumberIn(const Quantity& quantity, const Unit& unit) {
+  Shortest number{"0", 0};
+  const Wide magnitude = quantity.integer < 0 ? -static_cast<Wide>(quantity.integer) : quantity.integer;
+  if (quantity.integral && magnitude % unit.factor == 0) {
+    number.digits = std::to_string(static_cast<uint64_t>(magnitude / unit.factor));
+  } else {
+    number = ShortestDigits(std::fabs(quantity.value) / static_cast<double>(unit.factor));
+  }
+  number.exponent -= unit.exponent;
+  while (number.digits.size() > 1 && number.digits.back() == '0') {
+    number.digits.pop_back();
+    ++number.exponent;
+  }
+  if (number.digits == "0") number.exponent = 0;
+  return number;
+}
+
+// The shortest literal in this unit that reads back equal, if there is one. Whole numbers get no exponent.
+std::optional<std::string> LiteralIn(const Quantity& quantity, const Unit& unit) {
+  const Shortest number = NumberIn(quantity, unit);
+  std::vector<std::string> numbers;
+  constexpr int kMaxPlain = 30;
+  if (number.exponent <= kMaxPlain &&
+      number.exponent + static_cast<int>(number.digits.size()) >= -kMaxPlain) {
+    numbers.push_back(WritePlain(number.digits, number.exponent));
+  }
+  if (!quantity.integral) numbers.push_back(WriteScientific(number.digits, number.exponent));
+  std::optional<std::string> best;
+  for (const std::string& text : numbers) {
+    const std::string literal = (quantity.value < 0 ? "-" : "") + text + std::string(unit.name);
+    if ((!best || literal.size() < best->size()) && ReadsBack(literal, quantity)) best = literal;
+  }
+  return best;
 }
 
 }  // namespace
@@ -380,13 +389,21 @@ std::string PrintQuantity(const Quantity& quantity) {
   constexpr int64_t kWrittenOut = 100000;
   const bool plain = quantity.integral && quantity.dimension == Dimension::kNumber &&
                      quantity.integer > -kWrittenOut && quantity.integer < kWrittenOut;
+  // The shortest literal wins, of equals that with the larger unit (1d, not 24h), but what is a fraction of a
+  // unit is written in the smallest: 600GB/s, not 0.6TB/s.
   std::string best;
+  bool best_below_one = true;
   for (const Unit& unit : kUnits) {
     if (!unit.canonical || unit.dimension != quantity.dimension) continue;
     if (plain && !unit.name.empty()) continue;
-    const std::optional<std::string> candidate = Candidate(quantity, unit);
-    if (!candidate || !ReadsBack(*candidate, quantity)) continue;
-    if (best.empty() || IsBetter(*candidate, best, quantity.value == 0)) best = *candidate;
+    const std::optional<std::string> literal = LiteralIn(quantity, unit);
+    if (!literal) continue;
+    const bool below_one = std::fabs(quantity.value) < Scale(unit);
+    const bool better = below_one ? best_below_one && literal->size() < best.size()
+                                  : best_below_one || literal->size() <= best.size();
+    if (!best.empty() && !better) continue;
+    best = *literal;
+    best_below_one = below_one;
   }
   return best;
 }

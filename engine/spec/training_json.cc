@@ -22,6 +22,7 @@ Result<std::optional<double>> TakeDouble(const Json& object, std::string_view ke
 }
 
 Result<Target> TargetFromJson(const Json& object) {
+  if (!object.is_object()) return Status(ErrorCode::MALFORMED_FRAME, "the field 'target' must be an object");
   Target target;
   TRAIND_ASSIGN(target.steps, TakeInt(object, "steps"));
   TRAIND_ASSIGN(target.tokens, TakeInt(object, "tokens"));

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -36,5 +37,14 @@ class Scratch {
  private:
   std::string path_;
 };
+
+// Replaces the file at `path`, and reads one whole (empty if there is none).
+inline void WriteFile(const std::string& path, std::string_view content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+inline std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
 
 }  // namespace traind::testing
