@@ -41,7 +41,7 @@ Status AttentionForward(Context& context, const AttentionShape& shape, const flo
                         float* lse_BHT, Workspace workspace) {
   TRAIND_TRY(Check("attention forward", context, shape, {qkv, out_RHD, lse_BHT}, workspace));
   context.kernels().attention_forward(Threads(context, shape), shape, qkv, out_RHD, lse_BHT,
-                                      reinterpret_cast<float*>(workspace.data));
+                                      reinterpret_cast<char*>(workspace.data));
   return Ok();
 }
 
@@ -51,7 +51,7 @@ Status AttentionBackwardInput(Context& context, const AttentionShape& shape, con
   TRAIND_TRY(
       Check("attention backward_input", context, shape, {qkv, out_RHD, lse_BHT, dout_RHD, dqkv}, workspace));
   context.kernels().attention_backward_input(Threads(context, shape), shape, qkv, out_RHD, lse_BHT, dout_RHD,
-                                             dqkv, reinterpret_cast<float*>(workspace.data));
+                                             dqkv, reinterpret_cast<char*>(workspace.data));
   return Ok();
 }
 

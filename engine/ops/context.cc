@@ -1,4 +1,4 @@
-// Chooses the kernels for the device's instruction set, and the number of threads for a piece of work.
+// Chooses the kernels for the device's instruction set.
 #include "engine/ops/context.h"
 
 #include "engine/ops/cpu_kernels.h"
@@ -20,9 +20,6 @@ const CpuKernels& Kernels();
 
 namespace {
 
-// Below this, one thread is done before the others are awake.
-constexpr int64_t kOperationsWorthWaking = int64_t{1} << 18;
-
 const CpuKernels& KernelsFor(InstructionSet set) {
 #ifdef TRAIND_X86_KERNELS
   if (set == InstructionSet::kAvx512) return avx512::Kernels();
@@ -34,18 +31,16 @@ const CpuKernels& KernelsFor(InstructionSet set) {
 
 }  // namespace
 
-Context::Context(Device& device, const CpuKernels& kernels) : device_(device), kernels_(kernels) {}
+Context::Context(Device& device, const CpuKernels& kernels, int64_t operations_worth_waking)
+    : device_(device), kernels_(kernels), operations_worth_waking_(operations_worth_waking) {}
 Context::~Context() = default;
 
-Result<std::unique_ptr<Context>> Context::Create(Device& device) {
+Result<std::unique_ptr<Context>> Context::Create(Device& device, int64_t operations_worth_waking) {
   const Capability& capability = device.capability();
-  std::unique_ptr<Context> context(new Context(device, KernelsFor(capability.instruction_set)));
+  std::unique_ptr<Context> context(
+      new Context(device, KernelsFor(capability.instruction_set), operations_worth_waking));
   TRAIND_ASSIGN(context->matmuls_, MatmulCache::Create(capability));
   return context;
-}
-
-int Context::ThreadsFor(int64_t operations) const {
-  return operations < kOperationsWorthWaking ? 1 : threads();
 }
 
 }  // namespace traind::ops

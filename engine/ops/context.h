@@ -31,8 +31,12 @@ class MatmulCache;
 // Owned by one worker, used by one thread.
 class Context {
  public:
+  // Below this many elementary operations, one thread is done before the others are awake.
+  static constexpr int64_t kOperationsWorthWaking = int64_t{1} << 18;
+
   // `device` is borrowed and outlives the context.
-  static Result<std::unique_ptr<Context>> Create(Device& device);
+  static Result<std::unique_ptr<Context>> Create(Device& device,
+                                                 int64_t operations_worth_waking = kOperationsWorthWaking);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -44,13 +48,14 @@ class Context {
 
   // How many threads to spread `operations` elementary operations over: all, or one where waking the others
   // would take longer than the work.
-  int ThreadsFor(int64_t operations) const;
+  int ThreadsFor(int64_t operations) const { return operations < operations_worth_waking_ ? 1 : threads(); }
 
  private:
-  Context(Device& device, const CpuKernels& kernels);
+  Context(Device& device, const CpuKernels& kernels, int64_t operations_worth_waking);
 
   Device& device_;
   const CpuKernels& kernels_;
+  const int64_t operations_worth_waking_;
   std::unique_ptr<MatmulCache> matmuls_;
 };
 

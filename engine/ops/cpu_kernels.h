@@ -32,10 +32,10 @@ struct CpuKernels {
   // direction: 1 rotates forward, −1 back.
   void (*rope)(int threads, const RopeShape& shape, float direction, const float* table, float* qkv);
   void (*attention_forward)(int threads, const AttentionShape& shape, const float* qkv, float* out,
-                            float* lse, float* workspace);
+                            float* lse, char* workspace);
   void (*attention_backward_input)(int threads, const AttentionShape& shape, const float* qkv,
                                    const float* out, const float* lse, const float* dout, float* dqkv,
-                                   float* workspace);
+                                   char* workspace);
   void (*swiglu_forward)(int threads, int64_t rows, int64_t channels, const float* gate_up, float* y);
   void (*swiglu_backward_input)(int threads, int64_t rows, int64_t channels, const float* gate_up,
                                 const float* dy, float* dgate_up);

@@ -64,32 +64,25 @@ inline float Max(Vector value) {
   return largest;
 }
 
-// exp(x) within 2 units in the last place; 0 below −87.3, infinity above 88.7, not a number for such.
+// exp(x) for x ≤ 88, within 2 units in the last place; 0 below −87.3, not a number for such.
 //
 // x = n·ln 2 + r with |r| ≤ ln 2 / 2. exp(r) = 1 + r + r²·q(r), q the polynomial of degree 4 with the least
-// greatest relative error (3e-9). 2^n is put together from bits, in two factors, so that n = 128 does not
-// overflow before the product does.
+// greatest relative error (3e-9). 2^n is put together from bits.
 inline Vector Exp(Vector x) {
-  const Vector lowest = Broadcast(-87.33654F), highest = Broadcast(88.72283F);
-  const Vector raised = x < lowest ? lowest : x;
-  const Vector clamped = raised > highest ? highest : raised;
-  const Vector round =
-      Broadcast(12582912.0F);  // 1.5 · 2^23: adding it leaves the nearest integer in the low bits
-  const Vector shifted = clamped * 1.44269504F + round;
+  // 1.5 · 2^23: adding it leaves the nearest integer in the low bits.
+  const Vector round = Broadcast(12582912.0F);
+  const Vector shifted = x * 1.44269504F + round;
   const Vector n = shifted - round;
   // ln 2 = 0x1.62e4p-1 + 1.42860682e-6, the first short enough that n times it is exact.
-  const Vector r = (clamped - n * 0.693145751953125F) - n * 1.42860682e-6F;
+  const Vector r = (x - n * 0.693145751953125F) - n * 1.42860682e-6F;
   Vector q = Broadcast(1.3814596e-3F);
   q = q * r + 8.3687175e-3F;
   q = q * r + 4.166839e-2F;
   q = q * r + 1.6666521e-1F;
   q = q * r + 4.9999994e-1F;
   const Vector value = q * (r * r) + r + 1.0F;
-  const VectorInt exponent = (VectorInt)shifted - (VectorInt)round;
-  const VectorInt half = exponent >> 1;
-  const Vector scaled = value * (Vector)((half + 127) << 23) * (Vector)((exponent - half + 127) << 23);
-  const Vector result = x < lowest ? Vector{} : scaled;
-  return x > highest ? Broadcast(__builtin_inff()) : result;
+  const Vector power = (Vector)(((VectorInt)shifted - (VectorInt)round + 127) << 23);
+  return x < -87.33654F ? Vector{} : value * power;
 }
 
 }  // namespace

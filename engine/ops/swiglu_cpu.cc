@@ -5,8 +5,10 @@
 namespace traind::ops::TRAIND_KERNELS {
 namespace {
 
+// Below −88 it is below 1e-38.
 Vector Sigmoid(Vector x) {
-  return 1.0F / (1.0F + Exp(-x));
+  const Vector raised = x < -88.0F ? Broadcast(-88.0F) : x;
+  return 1.0F / (1.0F + Exp(-raised));
 }
 
 void Forward(int threads, int64_t rows, int64_t channels, const float* gate_up, float* y) {
