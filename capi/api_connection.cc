@@ -55,11 +55,22 @@ Value EventPart(const traind_event* event, Value fallback, Body body) {
   return Part<EventObject, Kind::kEvent>(event, fallback, body);
 }
 
-// The field of that name, or nullptr.
-const Json* FieldOf(const EventObject& event, const char* key) {
-  if (key == nullptr || !event.event.body.is_object()) return nullptr;
-  auto field = event.event.body.find(key);
-  return field == event.event.body.end() ? nullptr : &*field;
+// The field at a path ("loss", "preparing.0"), or nullptr.
+const Json* FieldOf(const EventObject& event, const char* path) {
+  if (path == nullptr) return nullptr;
+  const Json* field = &event.event.body;
+  for (std::string_view rest = path; field != nullptr && !rest.empty();) {
+    size_t dot = rest.find('.');
+    std::string step(rest.substr(0, dot));
+    rest = dot == std::string_view::npos ? std::string_view() : rest.substr(dot + 1);
+    size_t index = static_cast<size_t>(atoi(step.c_str()));
+    if (field->is_object() && field->contains(step)) {
+      field = &(*field)[step];
+    } else {
+      field = field->is_array() && index < field->size() ? &(*field)[index] : nullptr;
+    }
+  }
+  return field;
 }
 
 }  // namespace

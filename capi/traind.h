@@ -472,7 +472,8 @@ TRAIND_API const char* traind_event_kind(const traind_event* event);
 TRAIND_API int64_t traind_event_job(const traind_event* event);          /* 0 if it has none */
 TRAIND_API int64_t traind_event_subscription(const traind_event* event); /* 0 if it has none */
 TRAIND_API const char* traind_event_json(const traind_event* event);     /* the whole event, a JSON object */
-/* A field: a text, or NULL if there is no such text; a number into *out, or TRAIND_MISUSE if none. */
+/* A field ("loss"; inside another, "preparing.0"): a text, or NULL if it is none; a number into *out, or
+ * TRAIND_MISUSE if it is none. */
 TRAIND_API const char* traind_event_text(const traind_event* event, const char* key);
 TRAIND_API int32_t traind_event_number(const traind_event* event, const char* key, double* out);
 TRAIND_API void traind_event_free(traind_event* event);

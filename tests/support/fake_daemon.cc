@@ -112,15 +112,22 @@ void Texts(Peer& peer, const Json& request) {
   Done(peer, request["id"], 4);
 }
 
-// CURVE job: rows as "SELECT job, step, loss" gives them.
-void Curve(Peer& peer, const Json& request) {
-  Columns(peer, request["id"], {{"job", "integer"}, {"step", "integer"}, {"value", "real"}});
-  Json rows = Json::array();
-  for (int job = 1; job <= 2; ++job) {
-    for (int step = 1; step <= 100; ++step) rows.push_back({job, step, 2.0 + job + 300.0 / (step + 99)});
+// SELECT: a job of .plot, then its curve.
+void Select(Peer& peer, const Json& request) {
+  if (request["text"].get<std::string>().find("sys_jobs") != std::string::npos) {
+    Json job = request["parameters"]["job"];
+    Columns(peer, request["id"], {{"id", "integer"}, {"name", "text"}, {"step", "integer"}});
+    Json row = job.is_string() ? Json{8, job, 100} : Json{job, nullptr, 100};
+    Json rows = job == 404 ? Json::array() : Json::array({row});
+    Send(peer, {{"id", request["id"]}, {"rows", rows}});
+    return Done(peer, request["id"], 1);
   }
+  Columns(peer, request["id"], {{"step", "integer"}, {"value", "real"}});
+  double floor = request["text"].get<std::string>().find("job = 8") == std::string::npos ? 2 : 4;
+  Json rows = Json::array();
+  for (int step = 1; step <= 100; ++step) rows.push_back({step, floor + 300.0 / (step + 99)});
   Send(peer, {{"id", request["id"]}, {"rows", rows}});
-  Done(peer, request["id"], 200);
+  Done(peer, request["id"], 100);
 }
 
 void FailAtRun(Peer& peer, const Json& request) {
@@ -194,7 +201,7 @@ void Nothing(Peer& peer, const Json& request) {
 }
 
 const std::map<std::string, std::function<void(Peer&, const Json&)>> kVerbs = {
-    {"ROWS", Rows},   {"ECHO", Echo},     {"TEXTS", Texts},     {"SELECT", Curve},    {"FAIL", FailAtRun},
+    {"ROWS", Rows},   {"ECHO", Echo},     {"TEXTS", Texts},     {"SELECT", Select},   {"FAIL", FailAtRun},
     {"HANG", Hang},   {"JOB", Job},       {"DIE", Die},         {"INCLUDE", Include}, {"GARBAGE", Garbage},
     {"EVENT", Event}, {"MISFIT", Misfit}, {"NOTHING", Nothing}, {"SET", Nothing},
 };

@@ -1,0 +1,33 @@
+// The command line of trainql.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace traind::cli {
+
+struct ScriptOption {
+  bool is_file = false;  // -f: `text` is its name ("-": stdin)
+  std::string text;
+};
+
+struct Options {
+  std::vector<ScriptOption> scripts;  // in the order given
+  std::vector<std::pair<std::string, std::string>> parameters;
+  std::string address;  // as traind_open takes it
+  std::string format;   // empty: table
+  bool wait = false;
+  bool follow = false;
+  bool check = false;
+  bool version = false;
+  bool help = false;
+};
+
+// Reads the arguments into `options`; the complaint if they are wrong, else "".
+std::string ReadOptions(int count, char** arguments, Options* options);
+
+// What --help prints.
+std::string HelpText();
+
+}  // namespace traind::cli

@@ -1,0 +1,54 @@
+// How waited jobs come along: a bar with the live loss on a terminal, a line per change of state elsewhere.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "capi/traind.h"
+
+namespace traind::cli {
+
+// What one "progress" event says. NaN and 0 mean "not known".
+struct JobProgress {
+  int64_t job = 0;
+  std::string state;
+  std::string text;  // a reason
+  double step = 0, total_steps = 0;
+  double loss, val_loss, tokens_per_second, eta_seconds;
+  double prepared, to_prepare;
+};
+
+JobProgress ReadProgress(const traind_event* event);
+
+struct BarStyle {
+  int width = 80;
+  bool utf8 = false;
+  bool colour = false;
+};
+
+// One line, at most style.width - 1 columns.
+std::string FormatBar(const JobProgress& progress, const BarStyle& style);
+// "job 7: RUNNING, step 10 of 100, loss 2.345"
+std::string FormatState(const JobProgress& progress);
+
+// Draws to standard error.
+class Progress {
+ public:
+  void Update(const JobProgress& progress);
+  // Takes the bar away, so that other text can be written; the next update draws it again.
+  void Clear();
+  // Forgets the jobs: the next statement begins.
+  void Reset();
+  bool IsShown(int64_t job) const { return states_.contains(job); }
+
+ private:
+  void Draw(const JobProgress& progress);
+
+  std::map<int64_t, std::string> states_;  // the state last told
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point drawn_at_{};
+};
+
+}  // namespace traind::cli
