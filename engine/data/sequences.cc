@@ -38,7 +38,8 @@ void Sequences::Read(int64_t index, std::span<int32_t> inputs, std::span<int32_t
   std::copy_n(tokens.begin(), length, inputs.begin());
   std::copy_n(tokens.begin() + 1, length, targets.begin());
   resident_bytes_ += (length_ + 1) * static_cast<int64_t>(sizeof(Token)) + kFaultAroundBytes;
-  if (resident_bytes_ < kMaxResidentDataBytes) return;
+  // A run has two of these, for training and for validation.
+  if (resident_bytes_ < kMaxResidentDataBytes / 2) return;
   file_->ReleasePages();
   resident_bytes_ = 0;
 }

@@ -13,7 +13,7 @@ namespace traind::data {
 // Whole sequences in `tokens` tokens: (tokens − 1) / sequence_length, 0 if there are too few.
 int64_t SequenceCount(int64_t tokens, int64_t sequence_length);
 
-// The sequences of one token file (borrowed). Keeps at most kMaxResidentDataBytes of the mapping resident.
+// The sequences of one token file (borrowed). Keeps at most half of kMaxResidentDataBytes of it resident.
 class Sequences {
  public:
   // DATA_TOO_SHORT naming `name` if the file holds less than one sequence.

@@ -66,6 +66,7 @@ struct Manifest {
   int64_t ranks = 1;  // that wrote it
   std::optional<double> loss;
   std::optional<double> val_loss;  // the newest measured
+  bool validation_due = false;     // the step's validation was cut short and comes first
   std::string statement;
   std::vector<OptimizerRange> optimizer;
   std::vector<ManifestFile> files;
