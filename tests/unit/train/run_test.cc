@@ -1,0 +1,387 @@
+// Whole runs in this process: learning, resuming with the same bits, stopping anywhere.
+#include "engine/train/run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "engine/format/manifest.h"
+#include "tests/unit/train/tiny_run.h"
+
+#include "tests/support/test.h"
+
+namespace traind::train {
+namespace {
+
+using testing::ByStep;
+using testing::SameBits;
+using testing::ScriptedSession;
+using testing::TinyRun;
+
+void AssertSameRows(const std::map<int64_t, MetricRow>& a, const std::map<int64_t, MetricRow>& b) {
+  assert_int_equal(a.size(), b.size());
+  for (const auto& [step, row] : a) {
+    assert_true(b.contains(step));
+    assert_true(SameBits(row, b.at(step)));
+  }
+}
+
+void Learns(void**) {
+  TinyRun run;
+  run.task.training.target.steps = 60;
+  ScriptedSession session;
+  const auto outcome = run.Run(&session);
+  assert_ok(outcome);
+  assert_text(outcome->name, "target");
+  assert_int_equal(outcome->step, 60);
+  assert_text(outcome->checkpoint, run.scratch / "checkpoints/step-00000060");
+  assert_int_equal(session.rows.size(), 60);
+  assert_true(session.rows.front().loss > 5 && session.rows.front().loss < 6);
+  assert_true(session.rows.back().loss < session.rows.front().loss - 1.5);
+  assert_int_equal(session.rows.back().tokens, 60 * 256);
+  assert_true(session.rows.back().tokens_per_second > 0 && session.rows.back().mfu > 0);
+  assert_true((session.order ==
+               std::vector<std::string>{"preparing", "prepared", "running", "metrics", "checkpoint"}));
+}
+
+// Every run of this length, stopped anywhere for any reason, has these rows.
+std::map<int64_t, MetricRow> Golden(TinyRun& run) {
+  ScriptedSession session;
+  const auto outcome = run.Run(&session);
+  assert_ok(outcome);
+  return ByStep({session.rows});
+}
+
+void Prepare(TinyRun* run) {
+  run->task.validation = DataSpec{"v", {testing::kOtherText}, DataFormat::kText};
+  run->task.training.validate_every_steps = 4;
+  run->task.training.checkpoint_every_steps = 3;
+}
+
+void SameBitsTwice(void**) {
+  TinyRun first, second;
+  AssertSameRows(Golden(first), Golden(second));
+}
+
+// Stops at random polls (any instruction's border, inside validations too), again and again, until the end.
+void ResumesWithTheSameBits(void**) {
+  TinyRun undisturbed;
+  Prepare(&undisturbed);
+  const auto golden = Golden(undisturbed);
+  std::mt19937 random(1);
+  for (const StopReason reason : {StopReason::kPause, StopReason::kShutdown, StopReason::kBudget}) {
+    for (int trial = 0; trial < 4; ++trial) {
+      TinyRun run;
+      Prepare(&run);
+      std::vector<std::vector<MetricRow>> attempts;
+      for (;;) {
+        ScriptedSession session;
+        const int64_t stop_at = 20 + static_cast<int64_t>(random() % 150);
+        session.script = [&](int64_t poll, Requests* requests) {
+          if (poll >= stop_at) requests->stop = reason;
+        };
+        const auto outcome = run.Run(&session);
+        assert_ok(outcome);
+        attempts.push_back(session.rows);
+        if (outcome->name == "target") break;
+        assert_text(outcome->name, StopReasonName(reason));
+        if (!outcome->checkpoint.empty()) run.ResumeFrom(outcome->checkpoint);
+      }
+      AssertSameRows(golden, ByStep(attempts));
+    }
+  }
+}
+
+void CancelWritesNothing(void**) {
+  TinyRun run;
+  ScriptedSession session;
+  session.script = [&](int64_t, Requests* requests) {
+    if (session.rows.size() == 5) requests->stop = StopReason::kCancel;
+  };
+  const auto outcome = run.Run(&session);
+  assert_ok(outcome);
+  assert_text(outcome->name, "cancel");
+  assert_int_equal(outcome->step, 5);
+  assert_text(outcome->checkpoint, "");
+  assert_true(session.checkpoints.empty());
+}
+
+void StopsWhilePreparing(void**) {
+  TinyRun run;
+  ScriptedSession session;
+  session.script = [](int64_t, Requests* requests) { requests->stop = StopReason::kPause; };
+  const auto outcome = run.Run(&session);
+  assert_ok(outcome);
+  assert_text(outcome->name, "pause");
+  assert_int_equal(outcome->step, 0);
+  assert_text(outcome->checkpoint, "");
+}
+
+void PauseAtStepZeroIsResumable(void**) {
+  TinyRun run;
+  ScriptedSession session;
+  session.script = [&](int64_t, Requests* requests) {
+    if (!session.order.empty() && session.order.back() == "running") requests->stop = StopReason::kPause;
+  };
+  const auto outcome = run.Run(&session);
+  assert_ok(outcome);
+  assert_text(outcome->checkpoint, run.scratch / "checkpoints/step-00000000");
+  TinyRun undisturbed;
+  run.ResumeFrom(outcome->checkpoint);
+  AssertSameRows(Golden(undisturbed), Golden(run));
+}
+
+// The daemon died: little would be lost, so nothing is written.
+void DaemonGoneLeavesAtOnce(void**) {
+  TinyRun run;
+  ScriptedSession session;
+  session.script = [&](int64_t, Requests* requests) {
+    if (session.rows.size() == 3) requests->stop = StopReason::kDaemonGone;
+  };
+  const auto outcome = run.Run(&session);
+  assert_ok(outcome);
+  assert_text(outcome->name, "shutdown");
+  assert_true(session.checkpoints.empty());
+}
+
+void CheckpointOnRequest(void**) {
+  TinyRun run;
+  ScriptedSession session;
+  session.script = [&](int64_t poll, Requests* requests) {
+    if (poll == 30 || poll == 31) requests->checkpoint = true;
+  };
+  assert_ok(run.Run(&session));
+  assert_int_equal(session.answered, 2);
+  // The second finds the first's checkpoint and is told of it again.
+  assert_int_equal(session.checkpoints.size(), 3);
+  assert_int_equal(session.checkpoints[0].step, session.checkpoints[1].step);
+  assert_int_equal(session.checkpoints[2].step, 20);
+  TinyRun undisturbed;
+  AssertSameRows(Golden(undisturbed), ByStep({session.rows}));
+  run.ResumeFrom(session.checkpoints[0].path);
+  ScriptedSession resumed;
+  assert_ok(run.Run(&resumed));
+  AssertSameRows(Golden(undisturbed), ByStep({session.rows, resumed.rows}));
+}
+
+std::vector<std::string> Directories(const TinyRun& run) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(run.scratch / "checkpoints")) {
+    names.push_back(entry.path().filename());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+void KeepsTheNewest(void**) {
+  TinyRun run;
+  run.task.training.checkpoint_every_steps = 2;
+  run.task.training.keep_checkpoints = 3;
+  ScriptedSession session;
+  assert_ok(run.Run(&session));
+  assert_true(
+      (Directories(run) == std::vector<std::string>{"step-00000016", "step-00000018", "step-00000020"}));
+}
+
+// What the daemon has not acknowledged stays, and its rows go with every checkpoint.
+void UnacknowledgedStays(void**) {
+  TinyRun run;
+  run.task.training.checkpoint_every_steps = 5;
+  run.task.training.keep_checkpoints = 2;
+  run.task.deadline_scale = 0.02;
+  ScriptedSession session;
+  session.acknowledge = false;
+  assert_ok(run.Run(&session));
+  assert_int_equal(Directories(run).size(), 4);
+  std::ifstream metrics(run.scratch / "checkpoints/step-00000020/metrics.jsonl");
+  assert_int_equal(std::count(std::istreambuf_iterator<char>(metrics), {}, '\n'), 20);
+}
+
+void FallsBackFromADamagedCheckpoint(void**) {
+  TinyRun undisturbed;
+  const auto golden = Golden(undisturbed);
+  TinyRun run;
+  run.task.training.checkpoint_every_steps = 4;
+  ScriptedSession first;
+  first.script = [&](int64_t, Requests* requests) {
+    if (first.rows.size() == 13) requests->stop = StopReason::kPause;
+  };
+  const auto outcome = run.Run(&first);
+  assert_ok(outcome);
+  std::filesystem::resize_file(outcome->checkpoint + "/model.safetensors", 1000);
+  std::fstream(run.scratch / "checkpoints/step-00000012/config.json", std::ios::in | std::ios::out) << "X";
+  run.ResumeFrom(outcome->checkpoint);
+  ScriptedSession second;
+  assert_ok(run.Run(&second));
+  assert_int_equal(second.messages.size(), 1);
+  assert_int_equal(second.rows.front().step, 9);
+  AssertSameRows(golden, ByStep({first.rows, second.rows}));
+  // Never deleted: the name that was needed again was freed, the other one still stands.
+  int damaged = 0;
+  for (const std::string& name : Directories(run)) damaged += name.starts_with("damaged-step-00000012");
+  assert_int_equal(damaged, 1);
+  assert_true(std::filesystem::exists(run.scratch / "checkpoints/step-00000013"));
+}
+
+void BeginsAgainWithoutAnyCheckpoint(void**) {
+  TinyRun run;
+  run.task.training.checkpoint_every_steps = 4;
+  const auto golden = Golden(run);
+  for (const std::string& name : Directories(run)) {
+    std::filesystem::remove(run.scratch / ("checkpoints/" + name + "/manifest.json"));
+  }
+  run.ResumeFrom(run.scratch / "checkpoints/step-00000020");
+  ScriptedSession session;
+  assert_ok(run.Run(&session));
+  AssertSameRows(golden, ByStep({session.rows}));
+  TinyRun other;
+  other.task.resume_checkpoint = run.scratch / "gone/step-00000004";
+  ScriptedSession refused;
+  assert_code(other.Run(&refused), ErrorCode::DAMAGED_CHECKPOINT);
+}
+
+void UntilEndsEarly(void**) {
+  TinyRun run;
+  Prepare(&run);
+  run.task.training.target.steps = 500;
+  run.task.training.until = StopCondition{"val_loss", 4.5};
+  ScriptedSession session;
+  const auto outcome = run.Run(&session);
+  assert_ok(outcome);
+  assert_text(outcome->name, "until");
+  assert_true(outcome->step < 500 && outcome->step % 4 == 0);
+  assert_true(*session.rows.back().val_loss < 4.5);
+  // It has been met: going on from there ends at once.
+  run.ResumeFrom(outcome->checkpoint);
+  ScriptedSession again;
+  const auto resumed = run.Run(&again);
+  assert_ok(resumed);
+  assert_text(resumed->name, "until");
+  assert_true(again.rows.empty());
+}
+
+void UntilLossValidatesAtItsEnd(void**) {
+  TinyRun run;
+  run.task.validation = DataSpec{"v", {testing::kOtherText}, DataFormat::kText};
+  run.task.training.target.steps = 500;
+  run.task.training.until = StopCondition{"loss", 4.0};
+  ScriptedSession session;
+  assert_ok(run.Run(&session));
+  assert_true(session.rows.back().loss < 4.0 && session.rows.back().val_loss.has_value());
+  for (size_t i = 0; i + 1 < session.rows.size(); ++i) assert_false(session.rows[i].val_loss.has_value());
+}
+
+void TargetsBecomeSteps(void**) {
+  TinyRun tokens;
+  tokens.task.training.target = {{}, 1000, {}};
+  assert_int_equal(Golden(tokens).size(), 4);
+  TinyRun epochs;
+  epochs.scratch.Write("data.txt", std::string(32 * 20 + 1, 'x'));
+  epochs.task.data.patterns = {epochs.scratch / "data.txt"};
+  epochs.task.training.target = {{}, {}, 1.5};
+  assert_int_equal(Golden(epochs).size(), 4);  // 20 sequences, 8 in a batch: 30 / 8
+}
+
+void StopsAtNotANumber(void**) {
+  TinyRun run;
+  run.task.training.learning_rate = 1000;
+  run.task.training.warmup_steps = 0;
+  run.task.training.max_grad_norm = 0;
+  run.task.training.checkpoint_every_steps = 1;
+  ScriptedSession session;
+  const Status status = run.Run(&session).status();
+  assert_code(status, ErrorCode::NON_FINITE);
+  assert_non_null(strstr(status.message().c_str(), "step"));
+  for (const auto& written : session.checkpoints) {
+    std::ifstream file(written.path + "/model.safetensors", std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    for (size_t i = bytes.size() % 4; i + 4 <= bytes.size(); i += 4) {
+      float value = 0;
+      std::memcpy(&value, bytes.data() + i, 4);
+      if (i > 4096) assert_true(std::isfinite(value));
+    }
+  }
+}
+
+void WeightsOfAVersionAreTaken(void**) {
+  TinyRun first;
+  ScriptedSession session;
+  const auto outcome = first.Run(&session);
+  assert_ok(outcome);
+  TinyRun second;
+  second.task.initial_weights = outcome->checkpoint;
+  ScriptedSession next;
+  assert_ok(second.Run(&next));
+  assert_true(next.rows.front().loss < session.rows[3].loss);
+  second.task.model.hidden_size = 64;
+  assert_code(second.Run(&next), ErrorCode::DAMAGED_FILE);
+}
+
+void AnotherJobsCheckpointGoesOn(void**) {
+  TinyRun first;
+  const auto golden = Golden(first);
+  TinyRun half;
+  half.task.training.target.steps = 10;
+  half.task.training.scheduler = Scheduler::kConstant;
+  TinyRun whole;
+  whole.task.training.scheduler = Scheduler::kConstant;
+  const auto expected = Golden(whole);
+  ScriptedSession session;
+  const auto outcome = half.Run(&session);
+  assert_ok(outcome);
+  TinyRun rest;
+  rest.task.job = 8;
+  rest.task.training.scheduler = Scheduler::kConstant;
+  rest.task.resume_checkpoint = outcome->checkpoint;
+  ScriptedSession resumed;
+  assert_ok(rest.Run(&resumed));
+  AssertSameRows(expected, ByStep({session.rows, resumed.rows}));
+  assert_text(Directories(rest).back(), "step-00000020");
+}
+
+void ErrorsOfDataComeThrough(void**) {
+  TinyRun run;
+  run.task.data.patterns = {run.scratch.Write("short.txt", "too short")};
+  ScriptedSession session;
+  assert_code(run.Run(&session), ErrorCode::DATA_TOO_SHORT);
+  run.task.data.patterns = {run.scratch / "missing.txt"};
+  assert_code(run.Run(&session), ErrorCode::FILE_NOT_FOUND);
+  run.task.data.patterns = {testing::kText};
+  run.task.validation = DataSpec{"v", {run.scratch / "short.txt"}, DataFormat::kText};
+  const Status status = run.Run(&session).status();
+  assert_code(status, ErrorCode::DATA_TOO_SHORT);
+  assert_non_null(strstr(status.message().c_str(), "'v'"));
+}
+
+}  // namespace
+}  // namespace traind::train
+
+int main() {
+  using namespace traind::train;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(Learns),
+      cmocka_unit_test(SameBitsTwice),
+      cmocka_unit_test(ResumesWithTheSameBits),
+      cmocka_unit_test(CancelWritesNothing),
+      cmocka_unit_test(StopsWhilePreparing),
+      cmocka_unit_test(PauseAtStepZeroIsResumable),
+      cmocka_unit_test(DaemonGoneLeavesAtOnce),
+      cmocka_unit_test(CheckpointOnRequest),
+      cmocka_unit_test(KeepsTheNewest),
+      cmocka_unit_test(UnacknowledgedStays),
+      cmocka_unit_test(FallsBackFromADamagedCheckpoint),
+      cmocka_unit_test(BeginsAgainWithoutAnyCheckpoint),
+      cmocka_unit_test(UntilEndsEarly),
+      cmocka_unit_test(UntilLossValidatesAtItsEnd),
+      cmocka_unit_test(TargetsBecomeSteps),
+      cmocka_unit_test(StopsAtNotANumber),
+      cmocka_unit_test(WeightsOfAVersionAreTaken),
+      cmocka_unit_test(AnotherJobsCheckpointGoesOn),
+      cmocka_unit_test(ErrorsOfDataComeThrough),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
