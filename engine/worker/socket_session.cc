@@ -1,0 +1,70 @@
+// What a run tells, as messages.
+#include "engine/worker/socket_session.h"
+
+namespace traind::worker {
+namespace {
+
+// The bar that a person watches needs no more.
+constexpr std::chrono::milliseconds kPreparingInterval(200);
+
+Json CountsToJson(const train::DataCounts& counts) {
+  return {{"tokens", counts.tokens}, {"documents", counts.documents}, {"bytes", counts.bytes}};
+}
+
+std::string_view LevelName(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return "debug";
+    case LogLevel::kInfo:
+      return "info";
+    case LogLevel::kWarning:
+      return "warning";
+    case LogLevel::kError:
+      break;
+  }
+  return "error";
+}
+
+}  // namespace
+
+void SocketSession::Preparing(int64_t done_bytes, int64_t total_bytes) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_preparing_ < kPreparingInterval && done_bytes < total_bytes) return;
+  last_preparing_ = now;
+  control_->SendIfRoom({{"type", "preparing"}, {"done_bytes", done_bytes}, {"total_bytes", total_bytes}});
+}
+
+void SocketSession::Prepared(const train::DataCounts& data,
+                             const std::optional<train::DataCounts>& validation, int64_t total_steps) {
+  control_->Send({{"type", "prepared"},
+                  {"data", CountsToJson(data)},
+                  {"validation", validation ? CountsToJson(*validation) : Json(nullptr)},
+                  {"total_steps", total_steps}});
+}
+
+void SocketSession::Running(std::string_view plan_hash, int64_t arena_bytes, int64_t start_step) {
+  control_->Send({{"type", "running"},
+                  {"plan_hash", plan_hash},
+                  {"arena_bytes", arena_bytes},
+                  {"start_step", start_step}});
+}
+
+void SocketSession::CheckpointWritten(int64_t step, std::string_view path, int64_t bytes, int64_t total_steps,
+                                      std::optional<double> val_loss) {
+  control_->Send({{"type", "checkpoint"},
+                  {"step", step},
+                  {"path", path},
+                  {"bytes", bytes},
+                  {"total_steps", total_steps},
+                  {"val_loss", val_loss ? Json(*val_loss) : Json(nullptr)}});
+}
+
+void SocketSession::TotalSteps(int64_t total_steps) {
+  control_->Send({{"type", "total_steps"}, {"total_steps", total_steps}});
+}
+
+void SocketSession::Message(LogLevel level, std::string_view text) {
+  control_->Send({{"type", "log"}, {"level", LevelName(level)}, {"text", text}});
+}
+
+}  // namespace traind::worker
