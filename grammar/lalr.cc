@@ -72,6 +72,23 @@ class States {
   size_t size_ = 0;
 };
 
+// For each state in which, whatever comes next, one rule is reduced: the action. 0 for the others.
+std::array<YYACTIONTYPE, YYNSTATE> CertainReductions() {
+  std::array<YYACTIONTYPE, YYNSTATE> reductions{};
+  for (int state = 0; state <= YY_MAX_SHIFT; ++state) {
+    YYACTIONTYPE only = 0;
+    bool certain = true;
+    for (int code = 1; code < YYNTOKEN; ++code) {
+      const int place = yy_shift_ofst[state] + code;
+      if (yy_lookahead[place] != code) continue;
+      certain = certain && yy_action[place] >= YY_MIN_REDUCE && (only == 0 || only == yy_action[place]);
+      only = yy_action[place];
+    }
+    if (certain) reductions[static_cast<size_t>(state)] = only;
+  }
+  return reductions;
+}
+
 }  // namespace
 
 struct Lalr::Parser : yyParser {};
@@ -102,17 +119,21 @@ std::vector<int> Lalr::Accepted() const {
 }
 
 void Lalr::Feed(const Token* token) {
+  static const std::array<YYACTIONTYPE, YYNSTATE> reductions = CertainReductions();
   GrammarParse(parser_.get(), token->code, token);
-  while (parser_->yytos->stateno >= YY_MIN_REDUCE) {
-    yy_reduce(parser_.get(), parser_->yytos->stateno - static_cast<unsigned>(YY_MIN_REDUCE), YYNOCODE,
-              nullptr, parser_->build);
+  while (true) {
+    YYACTIONTYPE action = parser_->yytos->stateno;
+    if (action <= YY_MAX_SHIFT) action = reductions[action];
+    if (action < YY_MIN_REDUCE) return;
+    yy_reduce(parser_.get(), action - static_cast<unsigned>(YY_MIN_REDUCE), YYNOCODE, nullptr, parser_->build);
   }
 }
 
 bool KeywordHidesName(int keyword) {
-  for (int state = 0; state < YY_MAX_SHIFT; ++state) {
-    const auto own_action = [&](int code) { return yy_lookahead[yy_shift_ofst[state] + code] == code; };
-    if (own_action(TK_NAME) && own_action(keyword)) return true;
+  for (int state = 0; state <= YY_MAX_SHIFT; ++state) {
+    const int row = yy_shift_ofst[state];
+    const bool both = yy_lookahead[row + TK_NAME] == TK_NAME && yy_lookahead[row + keyword] == keyword;
+    if (both && yy_action[row + TK_NAME] != yy_action[row + keyword]) return true;
   }
   return false;
 }

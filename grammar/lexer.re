@@ -57,11 +57,11 @@ int Scan(const char* begin, const char* limit, const char** end) {
     ['] ([^'] | [']['])* [']                      { return found(TK_STRING); }
     ['] ([^'] | ['][''])*                         { return found(kOpenString); }
 
+    "0" [xX] [0-9A-Fa-f]+                         { return found(kHexadecimal); }
     // A number and what is joined to it; whether it is a quantity, ParseQuantity decides.
     [.]? [0-9] [A-Za-z0-9_.]*                     { return found(TK_QUANTITY); }
     [.]? digits ([.] digits)? [eE] [+\-] digits [A-Za-z0-9_.]*
                                                   { return found(TK_QUANTITY); }
-    "0" [xX] [0-9A-Fa-f]+                         { return found(kHexadecimal); }
 
     "$" start character*                          { return found(TK_PARAMETER); }
     "?"                                           { return found(TK_POSITIONAL); }

@@ -102,8 +102,8 @@ class Collector {
     const bool first = piece_->text.empty();
     if (first) piece_->position = token.position;
     if (!first && token.space_before) piece_->text += ' ';
-    // A parameter's name must not run on: SQLite reads $a(b) and $a::b as one.
-    if (!first && (token.space_before || after_parameter_)) piece_->sql += ' ';
+    // A parameter's name must not run on: SQLite reads $a(b) as one.
+    if (!first && (token.space_before || (after_parameter_ && token.code == TK_LP))) piece_->sql += ' ';
     piece_->segments.push_back({static_cast<int64_t>(piece_->sql.size()), token.position});
     after_parameter_ = token.code == TK_PARAMETER || token.code == TK_POSITIONAL;
     if (after_parameter_) {
