@@ -125,7 +125,8 @@ void Lalr::Feed(const Token* token) {
     YYACTIONTYPE action = parser_->yytos->stateno;
     if (action <= YY_MAX_SHIFT) action = reductions[action];
     if (action < YY_MIN_REDUCE) return;
-    yy_reduce(parser_.get(), action - static_cast<unsigned>(YY_MIN_REDUCE), YYNOCODE, nullptr, parser_->build);
+    yy_reduce(parser_.get(), action - static_cast<unsigned>(YY_MIN_REDUCE), YYNOCODE, nullptr,
+              parser_->build);
   }
 }
 

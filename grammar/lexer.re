@@ -101,10 +101,10 @@ const char* EndOfUnit(const char* begin, const char* end, const char* limit) {
   return end;
 }
 
-// In SQL a word ends at its first '.' or '-'.
-const char* EndOfSqlWord(const char* begin, const char* end) {
+// In SQL a word ends at its first '.' or '-'; it is found without Scan, which would read on to its last.
+const char* EndOfSqlWord(const char* begin) {
   const char* place = begin;
-  while (place < end && IsNameCharacter(*place)) ++place;
+  while (IsNameCharacter(*place)) ++place;
   return place;
 }
 
@@ -159,13 +159,17 @@ Token Lexer::Next(Mode mode) {
     if (AtDamage()) return Damage(space_before);
     const char* begin = state_.cursor;
     const char* end = begin;
-    int lexeme = Scan(begin, limit, &end);
+    int lexeme = kWord;
+    if (mode == Mode::kSql && IsNameStart(*begin)) {
+      end = EndOfSqlWord(begin);
+    } else {
+      lexeme = Scan(begin, limit, &end);
+    }
     if (lexeme == kEndOfText) return End(space_before);
     if (damaged_ && end == limit && (lexeme == kOpenString || lexeme == kOpenName || lexeme == kOpenComment)) {
       Advance({begin, limit});  // the fault is the byte, not the quote
       continue;
     }
-    if (lexeme == kWord && mode == Mode::kSql) end = EndOfSqlWord(begin, end);
     if (lexeme == kHexadecimal && mode == Mode::kLanguage) lexeme = TK_QUANTITY;
     if (lexeme == TK_QUANTITY) end = EndOfUnit(begin, end, limit);
     const std::string_view text(begin, end);
@@ -293,10 +297,10 @@ Token Lexer::Unterminated(const Token& token, OpenEnd open, ErrorCode code, std:
 }
 
 Token Lexer::Damage(bool space_before) {
-  Token token = End(space_before);
-  if (damage_reported_) return token;
+  if (damage_reported_) return End(space_before);
   damage_reported_ = true;
-  token.position = state_.position;
+  state_.last_end = state_.position;
+  const Token token = End(space_before);
   if (damage_ == '\0') {
     return Invalid(token, Status(ErrorCode::INVALID_CHARACTER, "the text holds a NUL; nothing behind it was read"));
   }

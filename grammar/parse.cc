@@ -201,14 +201,19 @@ Result<ParsedStatement> ParseOne(std::string_view text, SourcePosition origin) {
 
 std::vector<std::string> ExpectedAfter(std::string_view text) {
   Lexer lexer(text.substr(0, kMaxScriptBytes), {0, 1, 1});
-  while (true) {
-    StatementReader reader(&lexer);
-    const Status status = reader.ReadTokens();
-    if (!reader.end().text.empty()) continue;
-    if (lexer.open() != OpenEnd::kNothing) return {};
-    if (status.ok()) return reader.Expected();
-    return status.position() == reader.end().position ? status.expected() : std::vector<std::string>();
+  Lexer::State last_statement = lexer.state();
+  bool invalid = false;
+  for (Token token = lexer.Next(Lexer::Mode::kSql); token.code != TK_END || !token.text.empty();
+       token = lexer.Next(Lexer::Mode::kSql)) {
+    invalid = token.code == kInvalidToken || (invalid && token.code != TK_END);
+    if (token.code == TK_END) last_statement = lexer.state();
   }
+  if (invalid) return {};
+  lexer.Restore(last_statement);
+  StatementReader reader(&lexer);
+  const Status status = reader.ReadTokens();
+  if (status.ok()) return reader.Expected();
+  return status.position() == reader.end().position ? status.expected() : std::vector<std::string>();
 }
 
 }  // namespace traind::grammar

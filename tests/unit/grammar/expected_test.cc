@@ -28,7 +28,8 @@ std::string HintOf(std::string_view text) {
 }
 
 constexpr std::string_view kStatements =
-    "ALTER | ASSERT | CANCEL | CHECKPOINT | CREATE | DESCRIBE | DROP | EVALUATE | EXPLAIN | GENERATE | HELP | INCLUDE | "
+    "ALTER | ASSERT | CANCEL | CHECKPOINT | CREATE | DESCRIBE | DROP | EVALUATE | EXPLAIN | GENERATE | HELP "
+    "| INCLUDE | "
     "LET | PAUSE | RESET | RESUME | RETRY | SELECT | SET | SHOW | TRAIN | WAIT | WITH";
 
 void AfterEachWord(void**) {
@@ -41,7 +42,8 @@ void AfterEachWord(void**) {
   AssertExpected("CREATE MODEL m LIKE x", ";");
   AssertExpected("CREATE MODEL m ARCHITECTURE llama", "WITH | ;");
   AssertExpected("CREATE MODEL m ARCHITECTURE llama WITH (a", ") | , | =");
-  AssertExpected("CREATE MODEL m ARCHITECTURE llama WITH (a =", "a name | a number | a parameter | a string | -");
+  AssertExpected("CREATE MODEL m ARCHITECTURE llama WITH (a =",
+                 "a name | a number | a parameter | a string | -");
   AssertExpected("CREATE DATASET d", "FORMAT | FROM | WITH");
   AssertExpected("CREATE DATASET d FROM 'x'", "FORMAT | WITH | ,");
   AssertExpected("CREATE DATASET d FROM 'x' FORMAT text", "WITH | ;");
@@ -49,9 +51,10 @@ void AfterEachWord(void**) {
   AssertExpected("DROP MODEL m", "WITH | ;");
   AssertExpected("TRAIN", "IF | MODEL");
   AssertExpected("TRAIN MODEL m",
-                 "AS | CHECKPOINT | DETACH | FOR | FROM | INTO | LABELS | ON | RESUME | RETRY | UNTIL | USING | VALIDATE | "
+                 "AS | CHECKPOINT | DETACH | FOR | FROM | INTO | LABELS | ON | RESUME | RETRY | UNTIL | "
+                 "USING | VALIDATE | "
                  "WAIT | WITH | @");
-  AssertExpected("TRAIN MODEL m FROM d FOR",  "a number | a parameter");
+  AssertExpected("TRAIN MODEL m FROM d FOR", "a number | a parameter");
   AssertExpected("TRAIN MODEL m FROM d FOR 3", "EPOCHS | STEPS | TOKENS");
   AssertExpected("TRAIN MODEL m FROM d ON", "ALL | GPU");
   AssertExpected("TRAIN MODEL m FROM d WITH", "BUDGET");
@@ -60,9 +63,10 @@ void AfterEachWord(void**) {
   AssertExpected("TRAIN MODEL m FROM d WITH BUDGET (a", "<=");
   AssertExpected("TRAIN MODEL m FROM d WITH BUDGET 4h ELSE", "CHECKPOINT | FAIL | PAUSE | WARN");
   AssertExpected("TRAIN MODEL m FROM d RESUME FROM", "CHECKPOINT | LATEST");
-  AssertExpected("SHOW",
-                 "CHECKPOINTS | CREATE | DATASETS | EVENTS | GPUS | JOB | JOBS | LOGS | METRICS | MODELS | SETTINGS | "
-                 "VERSION | VERSIONS");
+  AssertExpected(
+      "SHOW",
+      "CHECKPOINTS | CREATE | DATASETS | EVENTS | GPUS | JOB | JOBS | LOGS | METRICS | MODELS | SETTINGS | "
+      "VERSION | VERSIONS");
   AssertExpected("SHOW VERSIONS", "LIMIT | OF | ORDER | WHERE | ;");
   AssertExpected("SHOW JOBS WHERE", "an expression");
   AssertExpected("SHOW JOBS WHERE a = 1", "LIMIT | ORDER | ;");
@@ -82,8 +86,9 @@ void GivenClausesAreNotOffered(void**) {
   AssertExpected("EVALUATE MODEL m USING (a)", "FROM");
   AssertExpected("EVALUATE MODEL m USING (a) FROM d", ";");
   // One word, two clauses: as long as one of them is left.
-  AssertExpected("TRAIN MODEL m FROM d FOR 1 STEPS AS j INTO n USING (a) ON ALL GPUS LABELS (a) WAIT WITH BUDGET 1h",
-                 "CHECKPOINT | ELSE | FROM | RESUME | RETRY | UNTIL | VALIDATE | ;");
+  AssertExpected(
+      "TRAIN MODEL m FROM d FOR 1 STEPS AS j INTO n USING (a) ON ALL GPUS LABELS (a) WAIT WITH BUDGET 1h",
+      "CHECKPOINT | ELSE | FROM | RESUME | RETRY | UNTIL | VALIDATE | ;");
   AssertExpected("TRAIN MODEL m FROM d FROM SCRATCH RETRY 3 TIMES DETACH",
                  "AS | CHECKPOINT | FOR | INTO | LABELS | ON | RESUME | UNTIL | USING | VALIDATE | WITH | ;");
 }

@@ -21,7 +21,8 @@ std::string Describe(const Token& token) {
 std::string Lex(std::string_view text, Lexer::Mode mode = Lexer::Mode::kLanguage) {
   Lexer lexer(text, kStart);
   std::string all;
-  for (Token token = lexer.Next(mode); token.code != TK_END || !token.text.empty(); token = lexer.Next(mode)) {
+  for (Token token = lexer.Next(mode); token.code != TK_END || !token.text.empty();
+       token = lexer.Next(mode)) {
     if (!all.empty()) all += ' ';
     all += Describe(token) + "[" + std::string(token.text) + "]";
   }
@@ -55,15 +56,17 @@ void KeywordsInAnyCase(void**) {
 }
 
 void NumbersTakeTheirUnitsAlong(void**) {
-  assert_text(Lex("512Ki 1d12h 8gpu_hours 1e-3 .5 24GiB 500USD 40kWh 2us"),
-              "a number[512Ki] a number[1d12h] a number[8gpu_hours] a number[1e-3] a number[.5] a number[24GiB] "
-              "a number[500USD] a number[40kWh] a number[2us]");
+  assert_text(
+      Lex("512Ki 1d12h 8gpu_hours 1e-3 .5 24GiB 500USD 40kWh 2us"),
+      "a number[512Ki] a number[1d12h] a number[8gpu_hours] a number[1e-3] a number[.5] a number[24GiB] "
+      "a number[500USD] a number[40kWh] a number[2us]");
   assert_text(Lex("600GB/s 312TFLOPS 10% 10%)"),
               "a number[600GB/s] a number[312TFLOPS] a number[10%] a number[10%] )[)]");
   // No unit where an operator can be meant.
-  assert_text(Lex("10%3 60/s 7GB/size 5 % 2", Lexer::Mode::kSql),
-              "a number[10] operator[%] a number[3] a number[60] operator[/] a name[s] a number[7GB] operator[/] "
-              "a name[size] a number[5] operator[%] a number[2]");
+  assert_text(
+      Lex("10%3 60/s 7GB/size 5 % 2", Lexer::Mode::kSql),
+      "a number[10] operator[%] a number[3] a number[60] operator[/] a name[s] a number[7GB] operator[/] "
+      "a name[size] a number[5] operator[%] a number[2]");
 }
 
 void BadNumbers(void**) {
@@ -112,12 +115,14 @@ void ParametersAreNumbered(void**) {
 }
 
 void OperatorsOfSql(void**) {
-  assert_text(Lex("<= >= <> != == || -> ->> < > = + - * / ( ) , [ ] & | ~ << >> .", Lexer::Mode::kSql),
-              "<=[<=] operator[>=] operator[<>] operator[!=] operator[==] operator[||] operator[->] operator[->>] "
-              "<[<] operator[>] =[=] operator[+] -[-] operator[*] operator[/] ([(] )[)] ,[,] operator[[] "
-              "operator[]] operator[&] operator[|] operator[~] operator[<<] operator[>>] operator[.]");
+  assert_text(
+      Lex("<= >= <> != == || -> ->> < > = + - * / ( ) , [ ] & | ~ << >> .", Lexer::Mode::kSql),
+      "<=[<=] operator[>=] operator[<>] operator[!=] operator[==] operator[||] operator[->] operator[->>] "
+      "<[<] operator[>] =[=] operator[+] -[-] operator[*] operator[/] ([(] )[)] ,[,] operator[[] "
+      "operator[]] operator[&] operator[|] operator[~] operator[<<] operator[>>] operator[.]");
   assert_text(Lex("a-1.b x.y \"t\".c 0x1F", Lexer::Mode::kSql),
-              "a name[a] -[-] ![1.b] a name[x] operator[.] a name[y] a name[\"t\"] operator[.] a name[c] operator[0x1F]");
+              "a name[a] -[-] ![1.b] a name[x] operator[.] a name[y] a name[\"t\"] operator[.] a name[c] "
+              "operator[0x1F]");
   assert_text(Lex("step-24GiB", Lexer::Mode::kSql), "a name[step] -[-] a number[24GiB]");
 }
 
@@ -130,8 +135,8 @@ void NameLengths(void**) {
   for (const std::string& good : {longest, "$" + longest, "\"" + umlauts + "\"", "\"" + quotes + "\""}) {
     assert_ok(FirstError(good));
   }
-  for (const std::string& bad : {longest + "n", "$" + longest + "n", "\"" + umlauts + "n\"", "\"" + quotes + "n\"",
-                                 std::string("\"\"")}) {
+  for (const std::string& bad : {longest + "n", "$" + longest + "n", "\"" + umlauts + "n\"",
+                                 "\"" + quotes + "n\"", std::string("\"\"")}) {
     assert_code(FirstError(bad), ErrorCode::NAME_TOO_LONG);
   }
   assert_text(Lex("\"" + longest + "n\"", Lexer::Mode::kSql), "a name[\"" + longest + "n\"]");

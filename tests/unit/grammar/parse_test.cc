@@ -33,9 +33,11 @@ S ParseAs(std::string_view text) {
 void TrainInFull(void**) {
   const auto train = ParseAs<Train>(
       "TRAIN IF NOT EXISTS MODEL m@3 AS \"a job\" INTO m2 FROM SCRATCH FROM d, 'x*.txt', $more\n"
-      "VALIDATE FROM held EVERY 20 STEPS USING (learning_rate=3e-3, fast) FOR 1M TOKENS UNTIL val_loss < 1.5\n"
+      "VALIDATE FROM held EVERY 20 STEPS USING (learning_rate=3e-3, fast) FOR 1M TOKENS UNTIL val_loss < "
+      "1.5\n"
       "ON GPU local:0, n2:$i WITH BUDGET (wall_clock <= 10m, DEADLINE '2026-12-03 08:00') ELSE PAUSE\n"
-      "CHECKPOINT EVERY 30m KEEP 3 LATEST RESUME FROM CHECKPOINT 'c' RETRY 3 TIMES LABELS (team='nlp', night)\n"
+      "CHECKPOINT EVERY 30m KEEP 3 LATEST RESUME FROM CHECKPOINT 'c' RETRY 3 TIMES LABELS (team='nlp', "
+      "night)\n"
       "WAIT TIMEOUT 9h");
   assert_true(train.if_not_exists);
   assert_int_equal(train.if_position.column, 7);
@@ -102,10 +104,12 @@ void RepeatedClausesNameTheFirst(void**) {
   assert_text(error.message(), "FOR is given twice; the first stands at 2:3");
   assert_int_equal(error.position().line, 3);
   assert_int_equal(error.position().column, 3);
-  const std::vector<std::string> repeated = {
-      "FROM d", "FROM SCRATCH", "INTO x", "AS x", "VALIDATE FROM d", "USING (a)", "FOR 1 STEPS", "UNTIL a < 1",
-      "ON ALL GPUS", "WITH BUDGET 4h", "CHECKPOINT EVERY 1m", "RESUME FROM LATEST", "RETRY 1 TIMES",
-      "LABELS (a)", "WAIT", "DETACH"};
+  const std::vector<std::string> repeated = {"FROM d",         "FROM SCRATCH",        "INTO x",
+                                             "AS x",           "VALIDATE FROM d",     "USING (a)",
+                                             "FOR 1 STEPS",    "UNTIL a < 1",         "ON ALL GPUS",
+                                             "WITH BUDGET 4h", "CHECKPOINT EVERY 1m", "RESUME FROM LATEST",
+                                             "RETRY 1 TIMES",  "LABELS (a)",          "WAIT",
+                                             "DETACH"};
   for (const std::string& clause : repeated) {
     const std::string once = "TRAIN MODEL m " + clause + (clause == "FROM d" ? "" : " FROM d");
     assert_text(FaultOf(once), "OK");
@@ -180,7 +184,8 @@ void ValuesOfEveryKind(void**) {
 }
 
 void ScriptsReportEveryBadStatement(void**) {
-  const ParsedScript script = Parse("SHOW JOBZ;\nSHOW JOBS;;\n ; TRAIN MODEL m FORM d;\nNONSENSE; 12abc; SHOW JOBS");
+  const ParsedScript script =
+      Parse("SHOW JOBZ;\nSHOW JOBS;;\n ; TRAIN MODEL m FORM d;\nNONSENSE; 12abc; SHOW JOBS");
   assert_int_equal(script.statements.size(), 6);
   assert_int_equal(script.errors.size(), 4);
   assert_int_equal(script.errors[0].position().line, 1);
@@ -249,7 +254,9 @@ std::string Repeat(std::string_view text, int64_t times) {
 }
 
 void ListsAreBounded(void**) {
-  const auto options = [](int64_t n) { return "SET a = 1; EVALUATE MODEL m FROM d USING (a" + Repeat(",a", n - 1) + ")"; };
+  const auto options = [](int64_t n) {
+    return "SET a = 1; EVALUATE MODEL m FROM d USING (a" + Repeat(",a", n - 1) + ")";
+  };
   assert_true(Parse(options(kMaxListItems)).errors.empty());
   const ParsedScript script = Parse(options(kMaxListItems + 1));
   assert_int_equal(script.errors.size(), 1);
@@ -261,7 +268,8 @@ void ListsAreBounded(void**) {
     assert_text(FaultOf(head + Repeat(item, kMaxListItems - 1) + tail), "OK");
     assert_code(ErrorOf(head + Repeat(item, kMaxListItems) + tail), ErrorCode::STATEMENT_TOO_LONG);
   }
-  assert_code(ErrorOf("TRAIN MODEL m FROM 'd'" + Repeat(",'d'", kMaxListItems)), ErrorCode::STATEMENT_TOO_LONG);
+  assert_code(ErrorOf("TRAIN MODEL m FROM 'd'" + Repeat(",'d'", kMaxListItems)),
+              ErrorCode::STATEMENT_TOO_LONG);
   assert_code(ErrorOf("CREATE DATASET m FROM 'd'" + Repeat(",'d'", kMaxListItems) + " FORMAT text"),
               ErrorCode::STATEMENT_TOO_LONG);
   assert_code(ErrorOf("ALTER JOB 1 SET BUDGET (a <= 1" + Repeat(",a <= 1", kMaxListItems) + ")"),

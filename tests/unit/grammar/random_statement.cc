@@ -13,21 +13,36 @@ namespace traind::grammar::testing {
 namespace {
 
 constexpr std::string_view kNames[] = {
-    "m",    "tiny",     "run-2.a", "_x9",     "A-1.b",      "from",     "FOR",   "model", "Scratch", "if",
-    "job",  "deadline", "latest",  "my name", "say \"hi\"", "über",     "naïve", "-x",    "x-",      "a..b",
-    "9x",   "a b\\c",   "'q'",     "--",      "/*",         ";",        "模型",  "wait",  "SELECT",  "limit",
-    "true", "learning_rate",       "x.y.z",   "WITH",       "versions", "?",     "$a",    "@",       ":0"};
-constexpr std::string_view kStrings[] = {
-    "",  "a", "it's", "''", "two\nlines", "tab\there", "-- no comment", "/* nor this */", ";", "\"", "ünï",
-    "2026-12-03 08:00", "/usr/share/*", "日本", "\\n"};
+    "m",    "tiny",          "run-2.a", "_x9",     "A-1.b",      "from", "FOR",   "model", "Scratch", "if",
+    "job",  "deadline",      "latest",  "my name", "say \"hi\"", "über", "naïve", "-x",    "x-",      "a..b",
+    "9x",   "a b\\c",        "'q'",     "--",      "/*",         ";",    "模型",  "wait",  "SELECT",  "limit",
+    "true", "learning_rate", "x.y.z",   "WITH",    "versions",   "?",    "$a",    "@",     ":0"};
+constexpr std::string_view kStrings[] = {"",
+                                         "a",
+                                         "it's",
+                                         "''",
+                                         "two\nlines",
+                                         "tab\there",
+                                         "-- no comment",
+                                         "/* nor this */",
+                                         ";",
+                                         "\"",
+                                         "ünï",
+                                         "2026-12-03 08:00",
+                                         "/usr/share/*",
+                                         "日本",
+                                         "\\n"};
 constexpr std::string_view kQuantities[] = {
-    "0",   "1",     "7",     "1024",  "100000", "123456789", "9223372036854775807", "0.5", "3e-4",  "1e30",
-    "1e-9", "1.5",  "512Ki", "20B",   "1M",     "24GiB",     "80GB",                "1kB", "30m",   "1d12h",
-    "2us", "0.25h", "500USD", "40kWh", "8gpu_hours", "312TFLOPS", "600GB/s", "10%", "33.3%", "0.1%", "1.5K", "90s"};
+    "0",     "1",      "7",     "1024",       "100000",    "123456789", "9223372036854775807",
+    "0.5",   "3e-4",   "1e30",  "1e-9",       "1.5",       "512Ki",     "20B",
+    "1M",    "24GiB",  "80GB",  "1kB",        "30m",       "1d12h",     "2us",
+    "0.25h", "500USD", "40kWh", "8gpu_hours", "312TFLOPS", "600GB/s",   "10%",
+    "33.3%", "0.1%",   "1.5K",  "90s"};
 constexpr std::string_view kSqlTokens[] = {
-    "a",  "b.c",  "\"x y\"", "'s'", "'it''s'", "1",  "24GiB", "1d12h", "10%", "0x1F", "$p", "?",  "?4", "+",
-    "-",  "*",    "/",       "%",   "||",      "->", "->>",   "<=",    "<>",  "!=",   "==", "=",  "<",  ">",
-    "and", "OR",  "not",     "IN",  "between", "x'0A'", "[", "]", "&", "|", "~", "<<", "count", "/* c */", "-- c\n", "1.5"};
+    "a",     "b.c", "\"x y\"", "'s'", "'it''s'", "1", "24GiB", "1d12h", "10%",     "0x1F",   "$p",
+    "?",     "?4",  "+",       "-",   "*",       "/", "%",     "||",    "->",      "->>",    "<=",
+    "<>",    "!=",  "==",      "=",   "<",       ">", "and",   "OR",    "not",     "IN",     "between",
+    "x'0A'", "[",   "]",       "&",   "|",       "~", "<<",    "count", "/* c */", "-- c\n", "1.5"};
 
 class Generator {
  public:
@@ -35,29 +50,53 @@ class Generator {
 
   Statement Make() {
     switch (Below(23)) {
-      case 0: return MakeCreateModel();
-      case 1: return MakeCreateDataset();
-      case 2: return DropModel{Chance(), MakeName(), Chance(), {}};
-      case 3: return DropDataset{Chance(), MakeName(), {}};
-      case 4: return DescribeModel{MakeName(), {}};
-      case 5: return DescribeDataset{MakeName(), {}};
-      case 6: return MakeShow();
-      case 7: return MakeShowCreate();
-      case 8: return Explain{MakeOptions(), MakeTrain(), {}};
-      case 9: return ExplainJob{MakeJob(), {}};
-      case 10: return Evaluate{MakeModelRef(), MakeSource(), MakeOptions(), {}};
-      case 11: return Generate{MakeModelRef(), MakeText(), MakeOptions(), {}};
-      case 12: return JobVerb{static_cast<JobVerb::Verb>(Below(5)), Some(&Generator::MakeJob), {}};
-      case 13: return AlterJob{MakeJob(), MakeBudget(), {}};
-      case 14: return WaitForJob{Some(&Generator::MakeJob), Maybe(&Generator::MakeNumber), {}};
-      case 15: return Help{std::string(Pick({"", "TRAIN", "CREATE MODEL", "FROM", "RUN-2.A", "NO_SUCH_JOB WAIT"})), {}};
-      case 16: return Set{MakeKey(), MakeValue(), {}};
-      case 17: return Reset{Maybe(&Generator::MakeKey), {}};
-      case 18: return Let{{"v" + std::to_string(Below(9)), false, {}}, MakeValue(), {}};
-      case 19: return Assert{MakeSql(), Maybe(&Generator::MakeText), {}};
-      case 20: return Include{MakeText(), {}};
-      case 21: return Select{MakeQuery(), {}};
-      default: return MakeTrain();
+      case 0:
+        return MakeCreateModel();
+      case 1:
+        return MakeCreateDataset();
+      case 2:
+        return DropModel{Chance(), MakeName(), Chance(), {}};
+      case 3:
+        return DropDataset{Chance(), MakeName(), {}};
+      case 4:
+        return DescribeModel{MakeName(), {}};
+      case 5:
+        return DescribeDataset{MakeName(), {}};
+      case 6:
+        return MakeShow();
+      case 7:
+        return MakeShowCreate();
+      case 8:
+        return Explain{MakeOptions(), MakeTrain(), {}};
+      case 9:
+        return ExplainJob{MakeJob(), {}};
+      case 10:
+        return Evaluate{MakeModelRef(), MakeSource(), MakeOptions(), {}};
+      case 11:
+        return Generate{MakeModelRef(), MakeText(), MakeOptions(), {}};
+      case 12:
+        return JobVerb{static_cast<JobVerb::Verb>(Below(5)), Some(&Generator::MakeJob), {}};
+      case 13:
+        return AlterJob{MakeJob(), MakeBudget(), {}};
+      case 14:
+        return WaitForJob{Some(&Generator::MakeJob), Maybe(&Generator::MakeNumber), {}};
+      case 15:
+        return Help{std::string(Pick({"", "TRAIN", "CREATE MODEL", "FROM", "RUN-2.A", "NO_SUCH_JOB WAIT"})),
+                    {}};
+      case 16:
+        return Set{MakeKey(), MakeValue(), {}};
+      case 17:
+        return Reset{Maybe(&Generator::MakeKey), {}};
+      case 18:
+        return Let{{"v" + std::to_string(Below(9)), false, {}}, MakeValue(), {}};
+      case 19:
+        return Assert{MakeSql(), Maybe(&Generator::MakeText), {}};
+      case 20:
+        return Include{MakeText(), {}};
+      case 21:
+        return Select{MakeQuery(), {}};
+      default:
+        return MakeTrain();
     }
   }
 
@@ -144,11 +183,13 @@ class Generator {
   }
   Source MakeSource() { return {Chance() ? MakeText() : MakeWord()}; }
 
-  // SQL is what the parser makes of random tokens; those whose parentheses or lexis are wrong are drawn again.
+  // SQL is what the parser makes of random tokens; those whose parentheses or lexis are wrong are drawn
+  // again.
   std::string SqlText(size_t depth) {
     std::string text;
     for (size_t n = 1 + Below(8); n > 0; --n) {
-      text += depth < 4 && Below(8) == 0 ? "(" + SqlText(depth + 1) + (Chance() ? ", 1)" : ")") : Pick(kSqlTokens);
+      text += depth < 4 && Below(8) == 0 ? "(" + SqlText(depth + 1) + (Chance() ? ", 1)" : ")")
+                                         : Pick(kSqlTokens);
       text += Chance() ? " " : "\n ";
     }
     return text;

@@ -1,4 +1,5 @@
-// parse(print(s)) == s and print(parse(print(s))) == print(s), for random statements; and the printer's spelling.
+// parse(print(s)) == s and print(parse(print(s))) == print(s), for random statements; and the printer's
+// spelling.
 #include <cstdio>
 #include <string>
 
@@ -34,7 +35,8 @@ std::string Canonical(std::string_view text) {
 }
 
 void CanonicalSpelling(void**) {
-  assert_text(Canonical("train model tiny for 100 steps from lic  wait"), "TRAIN MODEL tiny FROM lic FOR 100 STEPS WAIT");
+  assert_text(Canonical("train model tiny for 100 steps from lic  wait"),
+              "TRAIN MODEL tiny FROM lic FOR 100 STEPS WAIT");
   assert_text(Canonical("create model \"tiny\" like \"my model\""), "CREATE MODEL tiny LIKE \"my model\"");
   assert_text(Canonical("describe model \"from\""), "DESCRIBE MODEL \"from\"");
   assert_text(Canonical("describe model wait"), "DESCRIBE MODEL wait");
@@ -42,8 +44,10 @@ void CanonicalSpelling(void**) {
   assert_text(Canonical("show jobs limit 3 where a  =  24GiB"), "SHOW JOBS WHERE a = 24GiB LIMIT 3");
   assert_text(Canonical("alter job 1 set budget (DEADLINE 'x', wall_clock<=4h) else warn"),
               "ALTER JOB 1 SET BUDGET (DEADLINE 'x', wall_clock <= 4h) ELSE WARN");
-  assert_text(Canonical("train model ? from 'a' as ? for ? steps"), "TRAIN MODEL ? AS ? FROM 'a' FOR ? STEPS");
-  assert_text(Canonical("train model ? from 'a' for ? steps as ?"), "TRAIN MODEL ? AS ?3 FROM 'a' FOR ?2 STEPS");
+  assert_text(Canonical("train model ? from 'a' as ? for ? steps"),
+              "TRAIN MODEL ? AS ? FROM 'a' FOR ? STEPS");
+  assert_text(Canonical("train model ? from 'a' for ? steps as ?"),
+              "TRAIN MODEL ? AS ?3 FROM 'a' FOR ?2 STEPS");
   assert_text(Canonical("help create   model"), "HELP CREATE MODEL");
   assert_text(Canonical("set a = -1.50"), "SET a = -1.5");
 }

@@ -71,7 +71,8 @@ void PositionsLeadBack(void**) {
 }
 
 void ConditionsEndAtTheNextClause(void**) {
-  const Show show = ShowOf("SHOW EVENTS WHERE kind IN (SELECT x FROM y ORDER BY z LIMIT 1) ORDER BY time DESC, id LIMIT 5 FOLLOW");
+  const Show show = ShowOf(
+      "SHOW EVENTS WHERE kind IN (SELECT x FROM y ORDER BY z LIMIT 1) ORDER BY time DESC, id LIMIT 5 FOLLOW");
   assert_text(show.where->text, "kind IN (SELECT x FROM y ORDER BY z LIMIT 1)");
   assert_text(show.order_by->text, "time DESC, id");
   assert_int_equal(show.limit->quantity.integer, 5);
