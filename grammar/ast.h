@@ -75,18 +75,18 @@ struct JobRef {
 
 // A piece of SQL (a whole SELECT, or an expression), kept as text. `sql` is what SQLite gets: comments left
 // out, quantities replaced by plain numbers in base units, parameters as $name or ?number, so that
-// sqlite3_bind_parameter_name() without its first character is Parameter::name. `segments` maps offsets in
-// `sql` back to the script.
+// sqlite3_bind_parameter_name() without its first character is Parameter::name. PositionIn leads from an
+// offset in `sql` back to the script.
 struct Sql {
   struct Segment {
     int64_t sql_offset = 0;
-    Position position;  // where the token that begins at sql_offset stands in the script
+    Position position;  // what begins at sql_offset stands here in the script
     bool operator==(const Segment&) const = default;
   };
   std::string
       text;  // in the language: tokens as written, one space where blanks or comments stood, ? numbered
   std::string sql;
-  std::vector<Segment> segments;
+  std::vector<Segment> segments;      // up to the next, `sql` and script run on together
   std::vector<Parameter> parameters;  // every one, in order
   Position position;
   bool operator==(const Sql& other) const { return text == other.text && sql == other.sql; }

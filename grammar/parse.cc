@@ -122,7 +122,10 @@ class StatementReader {
 // Reads a script: all statements, all errors, up to the limits.
 class ScriptReader {
  public:
-  ScriptReader(std::string_view text, SourcePosition origin) : origin_(origin), lexer_(text, origin) {}
+  ScriptReader(std::string_view text, SourcePosition origin) : origin_(origin), lexer_(text, origin) {
+    const auto semicolons = static_cast<int64_t>(std::ranges::count(text, ';'));
+    script_.statements.reserve(static_cast<size_t>(std::min(semicolons + 1, kMaxScriptStatements)));
+  }
 
   ParsedScript Read() {
     while (static_cast<int64_t>(script_.errors.size()) < kMaxScriptErrors) {

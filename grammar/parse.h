@@ -48,6 +48,9 @@ Result<ParsedStatement> ParseOne(std::string_view text, SourcePosition origin = 
 std::string Print(const Statement& statement);
 std::string Print(const Value& value);
 
+// Where in the script the byte of `piece.sql` at `sql_offset` stands (SQLite's error offsets are such).
+SourcePosition PositionIn(const Sql& piece, int64_t sql_offset);
+
 // What may stand at the end of `text`, whose last statement is unfinished: keywords in capitals, then
 // placeholders such as "a name", "a number", "a string", then punctuation; ";" if the statement could end
 // here. Nothing inside an unfinished string or behind an error.

@@ -1,11 +1,13 @@
 // What SQLite gets: the tokens as written, but quantities as plain numbers and parameters by name or number.
 #include "grammar/sql.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 
 #include "engine/base/limits.h"
 #include "grammar/builder.h"
+#include "grammar/parse.h"
 
 namespace traind::grammar {
 namespace {
@@ -104,13 +106,21 @@ class Collector {
     if (!first && token.space_before) piece_->text += ' ';
     // A parameter's name must not run on: SQLite reads $a(b) as one.
     if (!first && (token.space_before || (after_parameter_ && token.code == TK_LP))) piece_->sql += ' ';
-    piece_->segments.push_back({static_cast<int64_t>(piece_->sql.size()), token.position});
+    AddSegment(token);
     after_parameter_ = token.code == TK_PARAMETER || token.code == TK_POSITIONAL;
     if (after_parameter_) {
       AppendParameter(Builder::MakeParameter(token));
     } else {
       piece_->text += token.text;
       piece_->sql += token.code == TK_QUANTITY ? PlainNumber(token) : token.text;
+    }
+  }
+
+  // A segment only where script and `sql` part ways, so that a large query does not become a larger map.
+  void AddSegment(const Token& token) {
+    const auto offset = static_cast<int64_t>(piece_->sql.size());
+    if (piece_->segments.empty() || PositionIn(*piece_, offset) != token.position) {
+      piece_->segments.push_back({offset, token.position});
     }
   }
 
@@ -129,6 +139,17 @@ class Collector {
 };
 
 }  // namespace
+
+SourcePosition PositionIn(const Sql& piece, int64_t sql_offset) {
+  auto segment = std::ranges::upper_bound(piece.segments, sql_offset, {}, &Sql::Segment::sql_offset);
+  if (segment == piece.segments.begin()) return piece.position;
+  --segment;
+  SourcePosition position = segment->position;
+  const int64_t behind = sql_offset - segment->sql_offset;
+  position.offset += behind;
+  position.column += static_cast<int32_t>(behind);
+  return position;
+}
 
 Status ReadSql(Lexer* lexer, const Token& lead, Sql* piece) {
   return Collector(lexer, lead, piece).Run();

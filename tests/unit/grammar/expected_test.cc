@@ -1,8 +1,14 @@
 // Expected lists, to the item, and hints.
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "grammar/lexer.h"
 #include "grammar/parse.h"
+#include "grammar/token.h"
 #include "tests/support/test.h"
 
 namespace traind::grammar {
@@ -25,6 +31,70 @@ void AssertExpected(std::string_view text, std::string_view expected) {
 
 std::string HintOf(std::string_view text) {
   return ParseOne(text).status().hint();
+}
+
+// A text that is one token of the kind that `item` of an expected list names.
+std::string TokenFor(const std::string& item) {
+  static const std::map<std::string, std::string> placeholders = {
+      {"a name", "zz"}, {"a number", "1"}, {"a parameter", "$z"},    {"a string", "'z'"},
+      {"a word", "zz"}, {"-", "-"},        {"an expression", "(1)"},
+  };
+  const auto row = placeholders.find(item);
+  return row != placeholders.end() ? row->second : item;
+}
+
+// Whether the parser takes `token` behind `prefix`: if it has an error, that stands further on.
+bool Takes(const std::string& prefix, const std::string& token) {
+  const std::string text = prefix + " " + token;
+  const ParsedScript script = Parse(text + " ");
+  return script.errors.empty() ||
+         script.errors.back().position().offset > static_cast<int64_t>(prefix.size()) + 1;
+}
+
+// First words of two-word clauses: the parser takes one, and sees at the second that the clause is repeated.
+const std::set<std::string> kBeginnings = {"CHECKPOINT", "FOR", "FROM", "ORDER", "RESUME", "WITH"};
+
+// Every item is taken; and what is not listed is taken only as a name, a word, or SQL.
+void AssertExact(const std::string& prefix) {
+  const std::vector<std::string> expected = ExpectedAfter(prefix);
+  const std::set<std::string> items(expected.begin(), expected.end());
+  for (const std::string& item : expected) {
+    if (!Takes(prefix, TokenFor(item))) fail_msg("'%s' does not take %s", prefix.c_str(), item.c_str());
+  }
+  const bool takes_words =
+      items.contains("a name") || items.contains("a word") || items.contains("an expression");
+  std::vector<std::string> others = {"a name", "a number", "a parameter", "a string", "(", ")", ",",
+                                     "=",      "<",        "<=",          "@",        ":", "-", ";"};
+  for (int code = 1; code < 128; ++code) {
+    if (const Keyword* keyword = KeywordOf(code)) others.emplace_back(keyword->word);
+  }
+  for (const std::string& other : others) {
+    const bool word = FindKeyword(other) != nullptr || other == "a name";
+    if (items.contains(other) || (word && takes_words)) continue;
+    if (kBeginnings.contains(other)) continue;
+    if (Takes(prefix, TokenFor(other))) fail_msg("'%s' takes %s", prefix.c_str(), other.c_str());
+  }
+}
+
+// At every border between tokens of every statement of ok.tql and of the manual's examples that holds no SQL
+// (which takes anything).
+void ListsAreExact(void**) {
+  std::ifstream file("tests/data/statements/ok.tql");
+  std::string script{std::istreambuf_iterator<char>(file), {}};
+  for (const StatementInfo& row : AllStatements()) script += std::string(row.example) + ";";
+  int prefixes = 0;
+  for (const ParsedStatement& parsed : Parse(script).statements) {
+    if (!parsed.statement || parsed.kind == "SELECT" || parsed.kind == "ASSERT") continue;
+    const std::string text = Print(*parsed.statement);
+    if (text.find(" WHERE ") != std::string::npos) continue;
+    Lexer lexer(text, {0, 1, 1});
+    for (Token token = lexer.Next(Lexer::Mode::kLanguage); token.code != TK_END;
+         token = lexer.Next(Lexer::Mode::kLanguage)) {
+      AssertExact(text.substr(0, static_cast<size_t>(token.position.offset) + token.text.size()));
+      ++prefixes;
+    }
+  }
+  assert_true(prefixes > 500);
 }
 
 constexpr std::string_view kStatements =
@@ -142,6 +212,7 @@ int main() {
   using namespace traind::grammar;
   const CMUnitTest tests[] = {
       cmocka_unit_test(AfterEachWord),
+      cmocka_unit_test(ListsAreExact),
       cmocka_unit_test(GivenClausesAreNotOffered),
       cmocka_unit_test(NothingBehindAnError),
       cmocka_unit_test(ErrorsCarryTheList),

@@ -60,14 +60,24 @@ void ParametersAreNamed(void**) {
 }
 
 void PositionsLeadBack(void**) {
-  const Sql sql = QueryOf(" SELECT 24GiB,\n  nonsense");
-  assert_int_equal(sql.segments.size(), 4);
-  assert_int_equal(sql.position.column, 2);
-  const Sql::Segment& last = sql.segments.back();
-  assert_text(sql.sql.substr(static_cast<size_t>(last.sql_offset)), "nonsense");
-  assert_int_equal(last.position.line, 2);
-  assert_int_equal(last.position.column, 3);
-  assert_int_equal(last.position.offset, 17);
+  const std::string script = " SELECT  24GiB,'é' , a+b -- c\n  , nonsense, 'x'";
+  const Sql sql = QueryOf(script);
+  assert_text(sql.sql, "SELECT 25769803776,'é' , a+b , nonsense, 'x'");
+  const auto expect = [&](std::string_view token, std::string_view written, int line, int column) {
+    const SourcePosition position = PositionIn(sql, static_cast<int64_t>(sql.sql.find(token)));
+    assert_int_equal(position.offset, script.find(written));
+    assert_int_equal(position.line, line);
+    assert_int_equal(position.column, column);
+  };
+  expect("SELECT", "SELECT", 1, 2);
+  expect("257", "24GiB", 1, 10);
+  expect("'é'", "'é'", 1, 16);
+  expect("a+b", "a+b", 1, 22);
+  expect("+b", "+b", 1, 23);
+  expect("nonsense", "nonsense", 2, 5);
+  expect("sense", "sense", 2, 8);
+  expect("'x'", "'x'", 2, 15);
+  assert_int_equal(QueryOf("SELECT a, b, c FROM d WHERE e").segments.size(), 1);
 }
 
 void ConditionsEndAtTheNextClause(void**) {
