@@ -231,13 +231,6 @@ Result<Quantity> MakeQuantity(std::string_view literal, const Decimal& decimal, 
     return Refuse(literal, "a whole number may be at most 9223372036854775807");
   }
   if (!std::isfinite(magnitude)) return Refuse(literal, "the number is too large");
-  if (std::trunc(magnitude) == magnitude && magnitude < 9.2233720368547748e18) {
-    // Beyond a double's precision a fraction is lost (1e17 and a half), as what is nearest to zero is.
-    quantity.integral = true;
-    quantity.integer = static_cast<int64_t>(negative ? -magnitude : magnitude);
-    quantity.value = static_cast<double>(quantity.integer);
-    return quantity;
-  }
   quantity.value = negative ? -magnitude : magnitude;
   // A fraction below a double's precision is none.
   if (magnitude < kTwoTo63 && magnitude == std::floor(magnitude)) {
