@@ -210,7 +210,13 @@ Result<Reader::Table> ReaderConnection::FetchRows(sqlite3_stmt* statement, int64
       return table;
     }
     table.rows.push_back(RowCells(statement));
-    for (const Cell& cell : table.rows.back()) bytes += SizeOf(cell);
+    int64_t row_bytes = 0;
+    for (const Cell& cell : table.rows.back()) row_bytes += SizeOf(cell);
+    if (row_bytes > kMaxReplyFrameBytes) {
+      return Status(ErrorCode::TOO_MANY, fmt::format("a row is larger than {} bytes", kMaxReplyFrameBytes),
+                    "select less of it: substr(…)");
+    }
+    bytes += row_bytes;
     if (bytes > kMaxResultBytes) {
       return Status(ErrorCode::TOO_MANY, fmt::format("the result is larger than {} bytes", kMaxResultBytes),
                     "select fewer columns, or use LIMIT");

@@ -17,9 +17,9 @@ struct SqliteLimit {
   int id;
   int value;
 };
-// LENGTH bounds each string a function can make; it must hold the longest statement text and its JSON.
+// LENGTH bounds each string a function can make; it must hold a worker's log as JSON.
 constexpr SqliteLimit kSqliteLimits[] = {
-    {SQLITE_LIMIT_LENGTH, 8 << 20},
+    {SQLITE_LIMIT_LENGTH, 64 << 20},
     {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
     {SQLITE_LIMIT_COLUMN, 500},
     {SQLITE_LIMIT_EXPR_DEPTH, 200},

@@ -29,7 +29,8 @@ constexpr View kViews[] = {
      "SELECT job_id AS job, step, path, bytes, state FROM main._checkpoints"},
     {"sys_datasets", "name, tokens, documents, bytes",
      "SELECT name, tokens, documents, bytes FROM main._datasets"},
-    {"sys_events", "job, time, kind, detail", "SELECT job_id AS job, time, kind, detail FROM main._events"},
+    {"sys_events", "job, time, kind, detail, id",
+     "SELECT job_id AS job, time, kind, detail, id FROM main._events"},
     {"sys_gpus",
      "uuid, node, idx, type, kind, memory, memory_bytes, free_bytes, reserved_bytes, foreign_bytes, state, "
      "emulated, price_per_hour, name, threads, instruction_set",

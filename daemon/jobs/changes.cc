@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "daemon/catalog/row.h"
 #include "daemon/jobs/jobs.h"
-#include "daemon/jobs/row.h"
 
 namespace traind::daemon {
 namespace {

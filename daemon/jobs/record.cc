@@ -1,8 +1,8 @@
 // A job's row: written once at submission, read as a whole.
 #include <fmt/format.h>
 
+#include "daemon/catalog/row.h"
 #include "daemon/jobs/jobs.h"
-#include "daemon/jobs/row.h"
 #include "engine/base/limits.h"
 
 namespace traind::daemon {

@@ -1,8 +1,8 @@
 // What a job's runs leave: attempts, metered time, measured figures, checkpoints, versions.
 #include <fmt/format.h>
 
+#include "daemon/catalog/row.h"
 #include "daemon/jobs/jobs.h"
-#include "daemon/jobs/row.h"
 #include "engine/base/quantity.h"
 
 namespace traind::daemon {

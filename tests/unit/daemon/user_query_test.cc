@@ -60,7 +60,7 @@ void ViewsHaveTheirColumns(void**) {
     std::string columns;
     for (const std::string& name : table->columns) columns += (columns.empty() ? "" : " ") + name;
     assert_true(columns.starts_with(promise.columns));
-    if (promise.view != "sys_gpus") assert_text(columns, promise.columns);
+    if (promise.view != "sys_gpus" && promise.view != "sys_events") assert_text(columns, promise.columns);
   }
 }
 
@@ -162,7 +162,7 @@ void RowsAreBounded(void**) {
   assert_int_equal(table->rows.size(), 5);
   assert_true(table->more);
   assert_code(fixture.Ask("SELECT length(zeroblob(1000000000))"), ErrorCode::TOO_MANY);
-  assert_code(fixture.Ask("SELECT replace(printf('%.*c', 4000000, 'x'), 'x', 'yyyyyyyyyy')"),
+  assert_code(fixture.Ask("SELECT replace(printf('%.*c', 20000000, 'x'), 'x', 'yyyyyyyyyy')"),
               ErrorCode::TOO_MANY);
 }
 
