@@ -15,7 +15,9 @@
 #include "engine/base/io.h"
 #include "engine/base/json.h"
 #include "engine/base/status.h"
+#include "engine/spec/data.h"
 #include "engine/spec/device.h"
+#include "engine/spec/model.h"
 #include "grammar/ast.h"
 
 namespace traind::daemon {
@@ -26,7 +28,10 @@ struct SessionState {
   bool embedded = false;  // DETACH is refused
   std::map<std::string, std::string>
       settings;  // SET: name → canonical value (settings.def has names, types, defaults)
-  std::map<std::string, grammar::Value> variables;  // LET and bound parameters: name without $
+  std::map<std::string, grammar::Value> variables;  // LET: name without $
+  // What the script would have made, when it is only checked: later statements may name it. Absent: dropped.
+  std::map<std::string, std::optional<ModelSpec>> checked_models;
+  std::map<std::string, std::optional<DataSpec>> checked_datasets;
 };
 
 // What the daemon is, the same for all sessions.
@@ -82,6 +87,8 @@ struct Context {
   std::string statement_text;  // as written, for SHOW CREATE JOB
   std::string client_token;    // unique per submission; empty if the client sent none
   bool check = false;          // bind and plan only: change nothing, run nothing, reply without rows
+  // The values of this statement's own parameters: name without $, or number. They go before the session's.
+  std::map<std::string, grammar::Value> parameters = {};
 };
 
 // Binds, plans and executes `statement`: the table of handlers in daemon/statements/table.cc.
