@@ -141,11 +141,9 @@ Result<Dispatched> Dispatch(const StatementRequest& request, const SessionState&
                             const DaemonState& daemon, Reader& reader) {
   TRAIND_ASSIGN(const grammar::ParsedStatement parsed, grammar::ParseOne(request.text, request.origin));
 
-  SessionState bound = session;
-  for (const auto& [name, value] : request.parameters) bound.variables[name] = value;
-  const std::string written = request.text.substr(static_cast<size_t>(parsed.begin - request.origin.offset),
-                                                  static_cast<size_t>(parsed.end - parsed.begin));
-  const Context context{bound, daemon, reader, written, request.token, request.check};
+  const std::string written =
+      request.text.substr(static_cast<size_t>(parsed.begin), static_cast<size_t>(parsed.end - parsed.begin));
+  const Context context{session, daemon, reader, written, request.token, request.check, request.parameters};
 
   Dispatched dispatched;
   dispatched.kind = parsed.kind;

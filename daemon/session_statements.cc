@@ -78,22 +78,10 @@ void Session::Ran(const RequestPtr& request) {
   QueueFrames(request, std::move(dispatched.frames));
 }
 
-// Takes over what SET, RESET and LET changed, but not the values that were bound to this statement alone.
+// Takes over what SET, RESET and LET changed.
 void Session::AdoptSession(const RequestPtr& request) {
   const Reply* reply = ReplyOf((**request->result).outcome);
-  if (reply == nullptr || !reply->session) return;
-  SessionState changed = *reply->session;
-  for (const auto& [name, value] : request->statement.parameters) {
-    const auto now = changed.variables.find(name);
-    if (now == changed.variables.end() || !(now->second == value)) continue;
-    const auto before = state_.variables.find(name);
-    if (before == state_.variables.end()) {
-      changed.variables.erase(now);
-    } else {
-      now->second = before->second;
-    }
-  }
-  state_ = std::move(changed);
+  if (reply != nullptr && reply->session) state_ = *reply->session;
 }
 
 void Session::FramesSent(const RequestPtr& request) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "clients/cli/session.h"
 
@@ -10,9 +9,6 @@ namespace traind::cli {
 
 // What is wrong with a dot command before it runs (an unknown name, a missing argument), else "".
 std::string CheckDotCommand(const std::string& line);
-
-// Their names: ".help", …
-std::vector<std::string> DotCommandNames();
 
 // Runs one; the exit code. Errors are reported.
 int RunDotCommand(Session& session, const std::string& line);

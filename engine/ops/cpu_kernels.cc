@@ -13,7 +13,6 @@ const CpuKernels& Kernels() {
     InstallCrossEntropy(filled);
     InstallElementwise(filled);
     InstallEmbedding(filled);
-    InstallMatmul(filled);
     InstallRmsNorm(filled);
     InstallRope(filled);
     InstallSquareNorm(filled);
