@@ -31,7 +31,7 @@ INCLUDES = {
     "engine/data": [BASE, "engine/spec", "engine/format"],
     "engine/model": [BASE, "engine/spec", "engine/tensor", "engine/device", "engine/ops"] + MEMORY_TABLE,
     "engine/train": [BASE, "engine/spec", "engine/tensor", "engine/device", "engine/ops", "engine/model", "engine/comm",
-                     "engine/data", "engine/format", "engine/plan/schedule.h"] + MEMORY_TABLE,
+                     "engine/data", "engine/format", "engine/plan/schedule.h", "engine/plan/strategy.h"] + MEMORY_TABLE,
     "engine/worker": ENGINE,
     "cuda": [BASE, "engine/tensor", "engine/device", "engine/ops", "engine/comm"],
     "daemon": [BASE, "engine/spec", "engine/plan", "engine/format/manifest.h", "grammar", "capi"],
@@ -170,7 +170,7 @@ def check_built(root, paths):
         folder, named = os.path.dirname(path), False
         while not named:
             text = lists.get(folder, "")
-            named = re.search(rf"(?<![\w.]){re.escape(stem)}(?![\w])|(?<![\w.]){re.escape(name)}(?![\w])", text) is not None
+            named = any(re.search(rf"(?<![\w.]){re.escape(word)}(?!\w)", text) for word in (stem, name))
             if not folder:
                 break
             folder = os.path.dirname(folder)

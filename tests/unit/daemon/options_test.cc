@@ -9,7 +9,7 @@
 namespace traind::daemon {
 namespace {
 
-const Environment kEnvironment{"/home/u", "", "/work/dir"};
+const Environment kEnvironment{"/home/u", "", "/some/dir"};
 
 Result<Options> Parse(const std::vector<std::string>& arguments) {
   return ParseOptions(arguments, kEnvironment);
@@ -25,7 +25,7 @@ void the_default_is_the_users_own_directory(void**) {
 void options_take_values_in_both_spellings(void**) {
   const auto options = Parse({"--state", "s", "--idle-exit=5m", "--log-level", "debug", "--foreground"});
   assert_ok(options);
-  assert_text(options->state_directory, "/work/dir/s");
+  assert_text(options->state_directory, "/some/dir/s");
   assert_true(options->idle_exit_seconds == 300);
   assert_true(options->log_level == LogLevel::kDebug);
   assert_true(Parse({"--idle-exit", "12"})->idle_exit_seconds == 12);
