@@ -290,7 +290,12 @@ class MachineIo : public Io {
  private:
   Status MakeDirectory(const std::string& path) {
     constexpr mode_t kPrivate = 0700;
-    if (mkdir(path.c_str(), kPrivate) == 0) return SyncDirectory(ParentOf(path));
+    if (mkdir(path.c_str(), kPrivate) == 0) {
+      const Status synced = SyncDirectory(ParentOf(path));
+      // Or the next call would find it and take it for durable.
+      if (!synced.ok()) static_cast<void>(rmdir(path.c_str()));
+      return synced;
+    }
     const int reason = errno;
     struct stat info {};
     if (stat(path.c_str(), &info) == 0) {

@@ -272,7 +272,10 @@ Status CrashIo::MakeDirectory(const std::string& path) {
   if (const NodePointer node = Find(path)) return node->is_directory ? Ok() : IoError("make", path, EEXIST);
   TRAIND_TRY(Call("make the directory", path));
   SetEntry(*place.directory, place.name, NewNode(true));
-  return SyncDirectory(path.substr(0, path.rfind('/')));
+  const Status synced = SyncDirectory(path.substr(0, path.rfind('/')));
+  // Or the next call would find it and take it for durable.
+  if (!synced.ok() && power_lost_at_ == 0) SetEntry(*place.directory, place.name, nullptr);
+  return synced;
 }
 
 Status CrashIo::MakeDirectories(const std::string& path) {
