@@ -51,13 +51,13 @@ class CheckpointWriter {
   std::vector<format::ManifestFile> files_;
 };
 
-std::string MetricsText(std::span<const MetricRow> rows) {
+std::string MetricsText(const std::deque<MetricRow>& rows) {
   std::string text;
   for (const MetricRow& row : rows) text += DumpJson(MetricRowToJson(row)) + "\n";
   return text;
 }
 
-Status WriteFiles(CheckpointWriter* writer, const ModelState& state, std::span<const MetricRow> rows) {
+Status WriteFiles(CheckpointWriter* writer, const ModelState& state, const std::deque<MetricRow>& rows) {
   const auto weights = WeightTensors(state);
   TRAIND_TRY(writer->Add(format::kWeightsName,
                          [&](WritableFile* file) { return format::WriteSafetensors(weights, file); }));
@@ -81,7 +81,7 @@ Status WriteManifest(Io& io, const std::string& directory, const format::Manifes
 }
 
 Status WriteInto(Io& io, const std::string& temporary, const std::string& path, format::Manifest* manifest,
-                 const ModelState& state, std::span<const MetricRow> rows,
+                 const ModelState& state, const std::deque<MetricRow>& rows,
                  const std::function<void()>& progress) {
   TRAIND_TRY(io.MakeDirectories(temporary));
   CheckpointWriter writer(io, temporary, progress);
@@ -96,7 +96,7 @@ Status WriteInto(Io& io, const std::string& temporary, const std::string& path, 
 
 Result<format::Manifest> WriteCheckpoint(Io& io, const std::string& directory, std::string_view unique,
                                          format::Manifest manifest, const ModelState& state,
-                                         std::span<const MetricRow> rows,
+                                         const std::deque<MetricRow>& rows,
                                          const std::function<void()>& progress) {
   const std::string path = directory + "/" + format::CheckpointName(manifest.step);
   const std::string temporary = TemporaryName(path, unique);

@@ -1,8 +1,8 @@
 // One checkpoint: written so that a crash leaves all of it or nothing, and read back after it was verified.
 #pragma once
 
+#include <deque>
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,7 +19,7 @@ namespace traind::train {
 // `rows` become metrics.jsonl. On failure nothing is left but, after a crash, a temporary.
 Result<format::Manifest> WriteCheckpoint(Io& io, const std::string& directory, std::string_view unique,
                                          format::Manifest manifest, const ModelState& state,
-                                         std::span<const MetricRow> rows,
+                                         const std::deque<MetricRow>& rows,
                                          const std::function<void()>& progress);
 
 // Reads weights and moments of a checkpoint whose files have been verified against `manifest`.

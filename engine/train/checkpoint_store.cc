@@ -55,6 +55,8 @@ Result<std::optional<FoundCheckpoint>> ClaimName(Io& io, const std::string& dire
   if (info.kind == FileKind::kMissing) return std::optional<FoundCheckpoint>();
   Result<format::Manifest> there = Verify(io, path);
   if (there.ok() && SameState(*there, wanted)) {
+    // Its name may not be durable yet, if the sync after its rename failed.
+    TRAIND_TRY(io.SyncDirectory(directory));
     return std::optional(FoundCheckpoint{path, *std::move(there)});
   }
   const std::string aside = fmt::format("{}/damaged-{}-{}", directory, name, unique);

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "engine/base/status.h"
 #include "engine/format/manifest.h"
@@ -49,7 +49,7 @@ class Checkpoints {
 
   const TrainTask& task_;
   const RunEnvironment& environment_;
-  std::vector<MetricRow> rows_;
+  std::deque<MetricRow> rows_;   // grows in small pieces: training allocates no large ones
   int64_t resumed_step_ = -1;    // of this job's directory
   std::set<int64_t> written_;    // here, or found intact where one was to be written
   std::string path_;             // of the newest

@@ -23,12 +23,23 @@ constexpr double kLeastStepSeconds = 1e-6;
 
 void Pace::AddStep(double seconds) {
   if (!std::exchange(first_seen_, true)) {
-    seconds_.step = seconds;
+    SetStep(seconds);
     return;
   }
   steps_.push_back(seconds);
   if (steps_.size() > kWindow) steps_.pop_front();
-  seconds_.step = std::accumulate(steps_.begin(), steps_.end(), 0.0) / static_cast<double>(steps_.size());
+  SetStep(std::accumulate(steps_.begin(), steps_.end(), 0.0) / static_cast<double>(steps_.size()));
+}
+
+void Pace::SetStep(double seconds) {
+  seconds_.step = seconds;
+  if (validation_seen_ || predicted_.step <= 0) return;
+  seconds_.validation = predicted_.validation * seconds / predicted_.step;
+}
+
+void Pace::AddValidation(double seconds) {
+  seconds_.validation = seconds;
+  validation_seen_ = true;
 }
 
 double ReserveSeconds(const PaceSeconds& pace, double budget_seconds) {

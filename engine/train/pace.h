@@ -17,21 +17,26 @@ struct PaceSeconds {
 
 class Pace {
  public:
-  explicit Pace(const PaceSeconds& predicted) : seconds_(predicted) {}
+  explicit Pace(const PaceSeconds& predicted) : predicted_(predicted), seconds_(predicted) {}
 
   // The first step of a process prepares things: it counts only until there are others.
   void AddStep(double seconds);
-  void AddValidation(double seconds) { seconds_.validation = seconds; }
+  void AddValidation(double seconds);
   void AddCheckpoint(double seconds) { seconds_.checkpoint = seconds; }
 
-  // Predicted, or the mean of the newest measured steps, the newest validation and checkpoint.
+  // The mean of the newest measured steps, the newest validation and checkpoint; what has not been measured
+  // as predicted, a validation corrected as steps were.
   const PaceSeconds& seconds() const { return seconds_; }
 
  private:
   static constexpr size_t kWindow = 20;
 
+  void SetStep(double seconds);
+
+  const PaceSeconds predicted_;
   PaceSeconds seconds_;
   bool first_seen_ = false;
+  bool validation_seen_ = false;
   std::deque<double> steps_;
 };
 

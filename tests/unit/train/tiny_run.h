@@ -130,17 +130,16 @@ class TinyRun {
     return std::move(choice.plan);
   }
 
-  Result<train::Outcome> Run(train::Session* session, Io& io = PosixIo()) {
+  Result<train::Outcome> Run(train::Session* session, const Clock& clock = SystemClock(),
+                             std::optional<train::PaceSeconds> predicted = {}) {
     TRAIND_ASSIGN(const plan::Plan made, MakePlan());
-    const train::RunPlan run_plan{made.strategy,
-                                  made.hash,
-                                  made.arena_bytes,
-                                  {made.step_seconds, made.validation_seconds, made.checkpoint_seconds},
+    const train::PaceSeconds planned{made.step_seconds, made.validation_seconds, made.checkpoint_seconds};
+    const train::RunPlan run_plan{made.strategy, made.hash, made.arena_bytes, predicted.value_or(planned),
                                   made.device.matmul_flops_per_second};
     CpuOptions options;
     options.threads = 1;
     TRAIND_ASSIGN(const std::unique_ptr<Device> device, OpenCpuDevice(options));
-    return train::RunTraining(task, run_plan, {io, SystemClock(), *device, *session, "test"});
+    return train::RunTraining(task, run_plan, {PosixIo(), clock, *device, *session, "test"});
   }
 
   // Makes the next run go on from the newest checkpoint, as another attempt.
