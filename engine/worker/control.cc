@@ -19,7 +19,7 @@ namespace traind::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kRowDelay(100);
-constexpr size_t kMaxRowsPerMessage = 1000;  // about a quarter of a frame's limit
+constexpr size_t kMaxRowsPerMessage = 200;  // 50 KiB: far from any limit
 constexpr size_t kRoomBytes = size_t{1} << 18;
 constexpr size_t kReadBytes = 65536;
 

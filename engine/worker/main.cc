@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -40,7 +42,9 @@ void EnsureOpenMpSettings(char** arguments) {
   if (getenv("OMP_WAIT_POLICY") != nullptr && getenv("OMP_DYNAMIC") != nullptr) return;
   setenv("OMP_WAIT_POLICY", "passive", 0);
   setenv("OMP_DYNAMIC", "false", 0);
-  execv("/proc/self/exe", arguments);  // returns only if it failed: slower, not wrong
+  // By its real path, which names the process. Where this fails the work is slower, not wrong.
+  std::array<char, PATH_MAX> path{};
+  if (readlink("/proc/self/exe", path.data(), path.size() - 1) > 0) execv(path.data(), arguments);
 }
 
 bool IsSocket(int descriptor) {

@@ -147,6 +147,16 @@ void DaemonGoneBeforeATask(void**) {
   assert_int_equal(worker.WaitForExit(5), 0);
 }
 
+// The daemon tells its workers from other processes by this name.
+void IsNamedAsItsProgram(void**) {
+  WorkerProcess worker;
+  assert_true((*worker.Next())["type"] == "hello");
+  std::ifstream file("/proc/" + std::to_string(worker.pid()) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  assert_text(name, "traind-worker");
+}
+
 // A daemon that does not read for a while holds nothing up, and gets every row in the end.
 void NeverWaitsForTheDaemon(void**) {
   TinyRun run;
@@ -314,6 +324,7 @@ int main() {
       cmocka_unit_test(CheckpointOnRequest),
       cmocka_unit_test(DaemonGoneEndsTheWorker),
       cmocka_unit_test(DaemonGoneBeforeATask),
+      cmocka_unit_test(IsNamedAsItsProgram),
       cmocka_unit_test(NeverWaitsForTheDaemon),
       cmocka_unit_test(FailuresAreSaid),
       cmocka_unit_test(NonsenseIsRefused),
