@@ -22,10 +22,13 @@
 namespace traind::capi {
 namespace {
 
-constexpr int kRetryMs = 50;         // between two tries to reach a daemon that is starting or leaving
+constexpr int kStartingMs = 20;      // between two tries to reach a daemon that is starting
+constexpr int kLeavingMs = 200;      // between two tries to take over from one that is leaving
 constexpr int kExitGraceMs = 2000;   // for a daemon that closed its socket to end as a process
 constexpr int kHandshakeMs = 2000;   // at least, for a daemon to answer
 constexpr int kLoserGraceMs = 3000;  // for the daemon that was started at the same time by somebody else
+
+constexpr const char* kIdleExit = "5m";  // of a daemon that was started in passing
 
 using Clock = std::chrono::steady_clock;
 
@@ -46,8 +49,8 @@ class Deadline {
   Clock::time_point end_;
 };
 
-void Pause() {
-  std::this_thread::sleep_for(std::chrono::milliseconds(kRetryMs));
+void Pause(int milliseconds) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
 Status Unreachable(const Address& address, std::string_view reason) {
@@ -147,7 +150,8 @@ std::string ParentOf(const std::string& path) {
 // a daemon of ours that ends is no failure while another may come up.
 Result<Session> StartAndOpen(const Address& address, const Config& config, const Deadline& deadline) {
   TRAIND_ASSIGN(std::string program, FindDaemonProgram(config.traind));
-  TRAIND_ASSIGN(Process process, Spawn(program, {"traind", "--state", ParentOf(address.path)}, -1));
+  TRAIND_ASSIGN(Process process,
+                Spawn(program, {"traind", "--state", ParentOf(address.path), "--idle-exit", kIdleExit}, -1));
   std::optional<Deadline> grace;
   while (true) {
     Result<Session> session = TryUnix(address, config, deadline);
@@ -155,7 +159,7 @@ Result<Session> StartAndOpen(const Address& address, const Config& config, const
     if (!grace.has_value() && process.WaitForEnd(0)) grace.emplace(kLoserGraceMs / 1e3);
     if (grace.has_value() && grace->passed()) return DidNotStart(process, program);
     if (deadline.passed()) return session;
-    Pause();
+    Pause(kStartingMs);
   }
 }
 
@@ -201,7 +205,7 @@ Result<Session> OpenEmbed(const Address& address, const Config& config, const De
     Result<Session> session = TryEmbed(address, config, deadline);
     if (session.ok() || session.status().code() != ErrorCode::STATE_IN_USE) return session;
     if (deadline.passed() || IsServed(address)) return session;
-    Pause();
+    Pause(kLeavingMs);
   }
 }
 

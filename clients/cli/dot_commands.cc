@@ -171,6 +171,12 @@ int RunHelp(Session& session, const Words&, const std::string&) {
 
 }  // namespace
 
+std::vector<std::string> DotCommandNames() {
+  std::vector<std::string> names;
+  for (const Command& command : kCommands) names.emplace_back(command.name);
+  return names;
+}
+
 std::string CheckDotCommand(const std::string& line) {
   Words words = SplitWords(line);
   const Command* command = words.empty() ? nullptr : Find(words[0]);

@@ -12,7 +12,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "clients/cli/complete.h"
 #include "clients/cli/dot_commands.h"
 #include "clients/cli/history.h"
 #include "clients/cli/interrupt.h"
@@ -49,6 +51,8 @@ class LineEditor {
     el_set(edit_, EL_EDITOR, "emacs");
     el_set(edit_, EL_HIST, history, lines);
     el_set(edit_, EL_GETCFN, ReadCharacter);
+    el_set(edit_, EL_ADDFN, "traind-complete", "complete the word", Complete);
+    el_set(edit_, EL_BIND, "\t", "traind-complete", nullptr);
     el_source(edit_, nullptr);
   }
   LineEditor(const LineEditor&) = delete;
@@ -59,8 +63,10 @@ class LineEditor {
   }
 
   // A line with its line feed; nothing at the end of input or when a signal came.
-  std::optional<std::string> Read(const char* prompt) {
+  // `before` is what was entered in earlier lines of the statement.
+  std::optional<std::string> Read(const char* prompt, const std::string& before) {
     prompt_ = prompt;
+    before_ = before;
     int count = 0;
     const char* line = el_gets(edit_, &count);
     if (line == nullptr || count <= 0) return std::nullopt;
@@ -75,6 +81,19 @@ class LineEditor {
     return static_cast<LineEditor*>(self);
   }
   static char* Prompt(EditLine* edit) { return const_cast<char*>(Self(edit)->prompt_); }
+
+  static unsigned char Complete(EditLine* edit, int) {
+    LineEditor* self = Self(edit);
+    const LineInfo* line = el_line(edit);
+    Completion completion =
+        CompleteWord(self->session_.conn, self->before_ + std::string(line->buffer, line->cursor));
+    if (!completion.insert.empty()) {
+      return el_insertstr(edit, completion.insert.c_str()) == 0 ? CC_REFRESH : CC_ERROR;
+    }
+    if (completion.choices.empty()) return CC_ERROR;
+    WriteError("\n" + completion.choices + "\n");
+    return CC_REDISPLAY;
+  }
 
   // libedit's way to get a character: 1, 0 at the end, -1 on an error.
   static int ReadCharacter(EditLine* edit, wchar_t* out) {
@@ -114,6 +133,7 @@ class LineEditor {
   Session& session_;
   EditLine* edit_ = nullptr;
   const char* prompt_ = "";
+  std::string before_;
 };
 
 // "nothing", "statement", … ; empty if the connection is lost.
@@ -137,7 +157,7 @@ class Prompt {
 
   int Run() {
     while (!session_.quit) {
-      std::optional<std::string> line = editor_.Read(PromptFor(open_));
+      std::optional<std::string> line = editor_.Read(PromptFor(open_), text_);
       if (MustLeave()) return TRAIND_EXIT_SIGNAL + SignalSeen();
       if (SignalSeen() != 0) {
         Discard();

@@ -67,6 +67,7 @@ void WrapLine(std::string_view line, int width, std::vector<std::string>* out) {
     out->emplace_back(piece);
     line.remove_prefix(piece.size());
     if (line.starts_with(' ')) line.remove_prefix(1);
+    if (line.empty()) return;
   }
   out->emplace_back(line);
 }

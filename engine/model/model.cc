@@ -41,21 +41,41 @@ Status CheckBinding(const plan::MemoryTable& table, std::span<std::byte> arena, 
 Result<std::unique_ptr<Model>> Model::Create(plan::MemoryTable table, std::span<std::byte> arena,
                                              ops::Context& context, const ModelOptions& options) {
   TRAIND_TRY(CheckBinding(table, arena, context));
-  std::unique_ptr<Model> model(new Model(std::move(table), arena.data(), context, options));
+  std::unique_ptr<Model> model(new Model(std::move(table), arena.data(), context));
   TRAIND_TRY(model->FillTables());
+  TRAIND_TRY(model->PrepareProducts());
+  if (options.poison) model->guard_ = std::make_unique<LifetimeGuard>(model->table_, model->arena_);
   return model;
 }
 
-Model::Model(plan::MemoryTable table, std::byte* arena, ops::Context& context, const ModelOptions& options)
-    : table_(std::move(table)), arena_(arena), context_(context) {
-  if (options.poison) guard_ = std::make_unique<LifetimeGuard>(table_, arena_);
-}
+Model::Model(plan::MemoryTable table, std::byte* arena, ops::Context& context)
+    : table_(std::move(table)), arena_(arena), context_(context) {}
 
 Model::~Model() = default;
 
 Status Model::FillTables() {
   return ops::RopeTable(table_.sequence_length, table_.model.head_size(), table_.model.rope_theta,
                         Floats(plan::kRopeSlot).data());
+}
+
+// A product is prepared by being computed: on whatever its operands hold, into slots that mean nothing yet.
+Status Model::PrepareProducts() {
+  Execution run{context_, table_, arena_};
+  run.sequences = table_.sequences;
+  run.sequence_length = table_.sequence_length;
+  run.first_micro_batch = false;
+  std::vector<std::pair<plan::Pass, plan::OpDimensions>> prepared;
+  for (const plan::Program& program : table_.programs) {
+    if (program.kind == InstructionKind::kPredict) continue;  // its shapes change with every token
+    for (const plan::OpCall& call : program.calls) {
+      if (call.kind != plan::OpKind::kLinear) continue;
+      const std::pair product(call.pass, call.dimensions);
+      if (std::ranges::find(prepared, product) != prepared.end()) continue;
+      TRAIND_TRY(Execute(call, &run));
+      prepared.push_back(product);
+    }
+  }
+  return Ok();
 }
 
 void Model::Initialize(int64_t seed) {

@@ -39,8 +39,9 @@ struct LossSum {
 class Model {
  public:
   // `arena` is aligned to kSlotAlignment and has at least table.arena_bytes; it and `context` are borrowed
-  // and outlive the model. Weights and moments are as the arena has them (zeros when it is new). INTERNAL if
-  // the table does not fit arena or context.
+  // and outlive the model. Weights and moments are as the arena has them (zeros when it is new).
+  // Each matrix product of training is computed once, so that what its preparation allocates is not allocated
+  // during a step. INTERNAL if the table does not fit arena or context.
   static Result<std::unique_ptr<Model>> Create(plan::MemoryTable table, std::span<std::byte> arena,
                                                ops::Context& context, const ModelOptions& options = {});
   ~Model();
@@ -95,8 +96,9 @@ class Model {
     int64_t sequence_length;
   };
 
-  Model(plan::MemoryTable table, std::byte* arena, ops::Context& context, const ModelOptions& options);
+  Model(plan::MemoryTable table, std::byte* arena, ops::Context& context);
   Status FillTables();
+  Status PrepareProducts();
   std::span<std::byte> Bytes(std::string_view slot);
   std::span<float> Floats(std::string_view slot);
   std::span<int32_t> Ints(std::string_view slot);

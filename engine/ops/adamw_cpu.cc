@@ -1,14 +1,14 @@
 // AdamW on the CPU: one pass over gradient, weight and moments.
 #include "engine/ops/cpu_kernel.h"
+#include "engine/ops/parallel.h"
 
 namespace traind::ops::TRAIND_KERNELS {
 namespace {
 
-void Adamw(int threads, const AdamwFactors& factors, int64_t elements, const float* gradient, float* weight,
-           float* m, float* v) {
-  const AdamwFactors f = factors;
-#pragma omp parallel for simd num_threads(threads) if (threads > 1) schedule(static)
-  for (int64_t i = 0; i < elements; ++i) {
+void Update(const AdamwFactors f, int64_t begin, int64_t end, const float* gradient, float* weight, float* m,
+            float* v) {
+#pragma omp simd
+  for (int64_t i = begin; i < end; ++i) {
     const float g = gradient[i] * f.gradient_scale;
     const float first = f.beta1 * m[i] + f.one_minus_beta1 * g;
     const float second = f.beta2 * v[i] + f.one_minus_beta2 * g * g;
@@ -16,6 +16,12 @@ void Adamw(int threads, const AdamwFactors& factors, int64_t elements, const flo
     v[i] = second;
     weight[i] = weight[i] * f.keep - f.step_size * first / (__builtin_sqrtf(second) * f.v_scale + f.epsilon);
   }
+}
+
+void Adamw(int threads, const AdamwFactors& factors, int64_t elements, const float* gradient, float* weight,
+           float* m, float* v) {
+  ForParts(threads, elements,
+           [&](int64_t begin, int64_t end) { Update(factors, begin, end, gradient, weight, m, v); });
 }
 
 }  // namespace

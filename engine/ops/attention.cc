@@ -30,9 +30,11 @@ Status Check(std::string_view op, const Context& context, const AttentionShape& 
   return CheckWorkspace(op, workspace, AttentionWorkspaceBytes(context.threads()));
 }
 
-int Threads(const Context& context, const AttentionShape& shape) {
-  return context.ThreadsFor(shape.batch * shape.heads * shape.sequence * shape.sequence * shape.head_size /
-                            8);
+// Eight of its floating-point operations take the time of one operation.
+int Threads(const Context& context, const AttentionShape& shape, int64_t products) {
+  const int64_t flops_of_product =
+      shape.batch * shape.heads * shape.sequence * shape.sequence * shape.head_size;  // the lower triangle
+  return context.ThreadsFor(products * flops_of_product / 8);
 }
 
 }  // namespace
@@ -40,7 +42,7 @@ int Threads(const Context& context, const AttentionShape& shape) {
 Status AttentionForward(Context& context, const AttentionShape& shape, const float* qkv, float* out_RHD,
                         float* lse_BHT, Workspace workspace) {
   TRAIND_TRY(Check("attention forward", context, shape, {qkv, out_RHD, lse_BHT}, workspace));
-  context.kernels().attention_forward(Threads(context, shape), shape, qkv, out_RHD, lse_BHT,
+  context.kernels().attention_forward(Threads(context, shape, 2), shape, qkv, out_RHD, lse_BHT,
                                       reinterpret_cast<char*>(workspace.data));
   return Ok();
 }
@@ -50,8 +52,8 @@ Status AttentionBackwardInput(Context& context, const AttentionShape& shape, con
                               Workspace workspace) {
   TRAIND_TRY(
       Check("attention backward_input", context, shape, {qkv, out_RHD, lse_BHT, dout_RHD, dqkv}, workspace));
-  context.kernels().attention_backward_input(Threads(context, shape), shape, qkv, out_RHD, lse_BHT, dout_RHD,
-                                             dqkv, reinterpret_cast<char*>(workspace.data));
+  context.kernels().attention_backward_input(Threads(context, shape, 5), shape, qkv, out_RHD, lse_BHT,
+                                             dout_RHD, dqkv, reinterpret_cast<char*>(workspace.data));
   return Ok();
 }
 

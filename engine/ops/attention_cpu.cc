@@ -71,32 +71,11 @@ void PackRows(const Geometry& g, int64_t rows, const float* from, int64_t stride
   if (rows < kBlock) Zero((kBlock - rows) * g.padded, tile + rows * g.padded);
 }
 
-typedef float Quad __attribute__((vector_size(16)));
-
-Quad LoadQuad(const float* from) {
-  Quad value;
-  __builtin_memcpy(&value, from, sizeof(value));
-  return value;
-}
-
 // The same tile the other way round: head_size rows of kBlock elements (rounded up to four rows).
 void Transpose(const Geometry& g, const float* tile, float* transposed) {
   for (int64_t row = 0; row < kBlock; row += 4) {
     for (int64_t i = 0; i < g.s.head_size; i += 4) {
-      const float* from = tile + row * g.padded + i;
-      const Quad a = LoadQuad(from), b = LoadQuad(from + g.padded);
-      const Quad c = LoadQuad(from + 2 * g.padded), d = LoadQuad(from + 3 * g.padded);
-      const Quad ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-      const Quad ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-      const Quad cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-      const Quad cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-      const Quad column[4] = {__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5),
-                              __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7),
-                              __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5),
-                              __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7)};
-      for (int64_t k = 0; k < 4; ++k) {
-        __builtin_memcpy(transposed + (i + k) * kBlock + row, &column[k], sizeof(Quad));
-      }
+      TransposeQuads(tile + row * g.padded + i, g.padded, transposed + i * kBlock + row, kBlock);
     }
   }
 }

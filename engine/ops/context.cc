@@ -2,7 +2,7 @@
 #include "engine/ops/context.h"
 
 #include "engine/ops/cpu_kernels.h"
-#include "engine/ops/matmul.h"
+#include "engine/ops/onednn_matmul.h"
 
 namespace traind::ops {
 
@@ -39,7 +39,7 @@ Result<std::unique_ptr<Context>> Context::Create(Device& device, int64_t operati
   const Capability& capability = device.capability();
   std::unique_ptr<Context> context(
       new Context(device, KernelsFor(capability.instruction_set), operations_worth_waking));
-  TRAIND_ASSIGN(context->matmuls_, MatmulCache::Create(capability));
+  TRAIND_ASSIGN(context->onednn_, OnednnMatmul::Create());
   return context;
 }
 

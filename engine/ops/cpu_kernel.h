@@ -18,6 +18,7 @@ void InstallAttention(CpuKernels& table);
 void InstallCrossEntropy(CpuKernels& table);
 void InstallElementwise(CpuKernels& table);
 void InstallEmbedding(CpuKernels& table);
+void InstallMatmul(CpuKernels& table);
 void InstallRmsNorm(CpuKernels& table);
 void InstallRope(CpuKernels& table);
 void InstallSquareNorm(CpuKernels& table);

@@ -13,6 +13,7 @@ const CpuKernels& Kernels() {
     InstallCrossEntropy(filled);
     InstallElementwise(filled);
     InstallEmbedding(filled);
+    InstallMatmul(filled);
     InstallRmsNorm(filled);
     InstallRope(filled);
     InstallSquareNorm(filled);

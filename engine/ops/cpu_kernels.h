@@ -15,6 +15,7 @@ namespace traind::ops {
 
 struct AdamwFactors;
 struct AttentionShape;
+struct MatmulShape;
 struct RopeShape;
 
 struct CpuKernels {
@@ -36,6 +37,9 @@ struct CpuKernels {
   void (*attention_backward_input)(int threads, const AttentionShape& shape, const float* qkv,
                                    const float* out, const float* lse, const float* dout, float* dqkv,
                                    char* workspace);
+  // `workspace` has LinearWorkspaceBytes(threads).
+  void (*matmul)(int threads, const MatmulShape& shape, const float* a, const float* b, float* c,
+                 char* workspace);
   void (*swiglu_forward)(int threads, int64_t rows, int64_t channels, const float* gate_up, float* y);
   void (*swiglu_backward_input)(int threads, int64_t rows, int64_t channels, const float* gate_up,
                                 const float* dy, float* dgate_up);

@@ -14,8 +14,9 @@ Status Run(std::string_view op, Context& context, const CrossEntropyShape& shape
   TRAIND_TRY(CheckWorkspace(op, workspace, CrossEntropyWorkspaceBytes(shape.rows)));
   TRAIND_TRY(CheckIndices(op, shape.rows, target, shape.vocab));
   auto* row_loss = reinterpret_cast<double*>(workspace.data);
-  context.kernels().cross_entropy(context.ThreadsFor(shape.rows * shape.vocab * 4), shape.rows, shape.vocab,
-                                  target, backward, scale, logits, row_loss);
+  constexpr int64_t kOperationsPerElement = 4;  // with its exponential
+  context.kernels().cross_entropy(context.ThreadsFor(shape.rows * shape.vocab * kOperationsPerElement),
+                                  shape.rows, shape.vocab, target, backward, scale, logits, row_loss);
   for (int64_t row = 0; row < shape.rows; ++row) *loss_sum += row_loss[row];
   return Ok();
 }

@@ -1,30 +1,37 @@
 // Elementwise operators on the CPU.
 #include "engine/ops/cpu_kernel.h"
+#include "engine/ops/parallel.h"
 
 namespace traind::ops::TRAIND_KERNELS {
 namespace {
 
-void AddKernel(int threads, int64_t elements, const float* a, const float* b, float* y) {
-#pragma omp parallel for simd num_threads(threads) if (threads > 1) schedule(static)
-  for (int64_t i = 0; i < elements; ++i) y[i] = a[i] + b[i];
+void Add(int threads, int64_t elements, const float* a, const float* b, float* y) {
+  ForParts(threads, elements, [=](int64_t begin, int64_t end) {
+#pragma omp simd
+    for (int64_t i = begin; i < end; ++i) y[i] = a[i] + b[i];
+  });
 }
 
-void FillKernel(int threads, int64_t elements, float value, float* x) {
-#pragma omp parallel for simd num_threads(threads) if (threads > 1) schedule(static)
-  for (int64_t i = 0; i < elements; ++i) x[i] = value;
+void Fill(int threads, int64_t elements, float value, float* x) {
+  ForParts(threads, elements, [=](int64_t begin, int64_t end) {
+#pragma omp simd
+    for (int64_t i = begin; i < end; ++i) x[i] = value;
+  });
 }
 
-void ScaleKernel(int threads, int64_t elements, float factor, float* x) {
-#pragma omp parallel for simd num_threads(threads) if (threads > 1) schedule(static)
-  for (int64_t i = 0; i < elements; ++i) x[i] *= factor;
+void Scale(int threads, int64_t elements, float factor, float* x) {
+  ForParts(threads, elements, [=](int64_t begin, int64_t end) {
+#pragma omp simd
+    for (int64_t i = begin; i < end; ++i) x[i] *= factor;
+  });
 }
 
 }  // namespace
 
 void InstallElementwise(CpuKernels& table) {
-  table.add = AddKernel;
-  table.fill = FillKernel;
-  table.scale = ScaleKernel;
+  table.add = Add;
+  table.fill = Fill;
+  table.scale = Scale;
 }
 
 }  // namespace traind::ops::TRAIND_KERNELS

@@ -22,7 +22,7 @@ Status LinearForward(Context& context, const LinearShape& shape, const float* x_
   TRAIND_TRY(Check("linear forward", context, shape, {x_RI, weight_OI, y_RO}, workspace));
   const MatmulShape product = {shape.rows,     shape.outputs,   shape.inputs,
                                Transpose::kNo, Transpose::kYes, false};
-  return context.matmuls().Multiply(product, x_RI, weight_OI, y_RO, workspace);
+  return Multiply(context, product, x_RI, weight_OI, y_RO, workspace);
 }
 
 Status LinearBackwardInput(Context& context, const LinearShape& shape, const float* dy_RO,
@@ -30,7 +30,7 @@ Status LinearBackwardInput(Context& context, const LinearShape& shape, const flo
   TRAIND_TRY(Check("linear backward_input", context, shape, {dy_RO, weight_OI, dx_RI}, workspace));
   const MatmulShape product = {shape.rows,     shape.inputs,   shape.outputs,
                                Transpose::kNo, Transpose::kNo, accumulate == Accumulate::kYes};
-  return context.matmuls().Multiply(product, dy_RO, weight_OI, dx_RI, workspace);
+  return Multiply(context, product, dy_RO, weight_OI, dx_RI, workspace);
 }
 
 Status LinearBackwardWeight(Context& context, const LinearShape& shape, const float* dy_RO, const float* x_RI,
@@ -38,7 +38,7 @@ Status LinearBackwardWeight(Context& context, const LinearShape& shape, const fl
   TRAIND_TRY(Check("linear backward_weight", context, shape, {dy_RO, x_RI, dweight_OI}, workspace));
   const MatmulShape product = {shape.outputs,   shape.inputs,   shape.rows,
                                Transpose::kYes, Transpose::kNo, true};
-  return context.matmuls().Multiply(product, dy_RO, x_RI, dweight_OI, workspace);
+  return Multiply(context, product, dy_RO, x_RI, dweight_OI, workspace);
 }
 
 }  // namespace traind::ops

@@ -1,11 +1,10 @@
-// Matrix products by oneDNN, prepared once per shape. The only place of operators that knows oneDNN.
+// Matrix products: what linear.h is made of.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "engine/base/status.h"
-#include "engine/device/device.h"
+#include "engine/ops/context.h"
 #include "engine/tensor/workspace.h"
 
 namespace traind::ops {
@@ -25,29 +24,9 @@ struct MatmulShape {
   bool operator==(const MatmulShape&) const = default;
 };
 
-// Used by one thread. Keeps at most kMaxPreparedProducts.
-class MatmulCache {
- public:
-  // Fixes oneDNN's instruction set for the process when it is first called; INTERNAL if oneDNN cannot start.
-  static Result<std::unique_ptr<MatmulCache>> Create(const Capability& capability);
-  ~MatmulCache();
-  MatmulCache(const MatmulCache&) = delete;
-  MatmulCache& operator=(const MatmulCache&) = delete;
-
-  // `workspace` has LinearWorkspaceBytes(threads). OUT_OF_MEMORY or INTERNAL, with oneDNN's words, if the
-  // product cannot be prepared or run.
-  Status Multiply(const MatmulShape& shape, const float* a, const float* b, float* c, Workspace workspace);
-
-  // The scratch that oneDNN asks for this product, unsplit; for the test of the workspace's cap.
-  Result<int64_t> ScratchBytes(const MatmulShape& shape);
-
-  // "oneDNN 2.6.3"
-  static std::string LibraryVersion();
-
- private:
-  struct Impl;
-  explicit MatmulCache(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
-};
+// By oneDNN where its kernel keeps to the workspace (with AVX-512, mostly), else by our own (matmul_cpu.cc).
+// Needs LinearWorkspaceBytes(threads).
+Status Multiply(Context& context, const MatmulShape& shape, const float* a, const float* b, float* c,
+                Workspace workspace);
 
 }  // namespace traind::ops

@@ -5,20 +5,36 @@
 namespace traind::ops::TRAIND_KERNELS {
 namespace {
 
-float SumOfSquares(int64_t channels, const float* x) {
-  Vector sum0 = {}, sum1 = {};
+// Σ f(c … c + kLanes) over a row, in four sums to hide an addition's latency; f gets the position and how
+// many of its lanes are inside the row.
+template <typename Function>
+inline float SumOver(int64_t channels, const Function& f) {
+  Vector sum[4] = {};
   int64_t c = 0;
-  for (; c + 2 * kLanes <= channels; c += 2 * kLanes) {
-    const Vector x0 = Load(x + c), x1 = Load(x + c + kLanes);
-    sum0 += x0 * x0;
-    sum1 += x1 * x1;
+  for (; c + 4 * kLanes <= channels; c += 4 * kLanes) {
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) sum[i] += f(c + i * kLanes, kLanes);
   }
-  for (; c < channels; c += kLanes) {
-    const int64_t left = channels - c;
-    const Vector x0 = left < kLanes ? LoadPart(x + c, left) : Load(x + c);
-    sum0 += x0 * x0;
-  }
-  return Sum(sum0 + sum1);
+  for (; c < channels; c += kLanes) sum[0] += f(c, channels - c < kLanes ? channels - c : kLanes);
+  return Sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+inline Vector LoadUpTo(const float* from, int64_t count) {
+  return count == kLanes ? Load(from) : LoadPart(from, count);
+}
+
+float SumOfSquares(int64_t channels, const float* x) {
+  return SumOver(channels, [=](int64_t c, int64_t count) {
+    const Vector value = LoadUpTo(x + c, count);
+    return value * value;
+  });
+}
+
+// Σ dy·weight·x over one row.
+float WeightedDot(int64_t channels, const float* dy, const float* weight, const float* x) {
+  return SumOver(channels, [=](int64_t c, int64_t count) {
+    return LoadUpTo(dy + c, count) * LoadUpTo(weight + c, count) * LoadUpTo(x + c, count);
+  });
 }
 
 void Forward(int threads, int64_t rows, int64_t channels, float epsilon, const float* residual,
@@ -40,20 +56,6 @@ void Forward(int threads, int64_t rows, int64_t channels, float epsilon, const f
     for (int64_t c = 0; c < channels; ++c) out[c] = x[c] * scale * weight[c];
     rstd[row] = scale;
   }
-}
-
-// Σ dy·weight·x over one row.
-float WeightedDot(int64_t channels, const float* dy, const float* weight, const float* x) {
-  Vector sum = {};
-  for (int64_t c = 0; c < channels; c += kLanes) {
-    const int64_t left = channels - c;
-    if (left < kLanes) {
-      sum += LoadPart(dy + c, left) * LoadPart(weight + c, left) * LoadPart(x + c, left);
-    } else {
-      sum += Load(dy + c) * Load(weight + c) * Load(x + c);
-    }
-  }
-  return Sum(sum);
 }
 
 void BackwardInput(int threads, int64_t rows, int64_t channels, const float* x, const float* weight,

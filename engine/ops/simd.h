@@ -19,7 +19,6 @@ constexpr int kLanes = 4;
 
 typedef float Vector __attribute__((vector_size(kLanes * 4)));
 typedef int32_t VectorInt __attribute__((vector_size(kLanes * 4)));
-typedef double VectorDouble __attribute__((vector_size(kLanes * 8)));
 
 inline Vector Load(const float* from) {
   Vector value;
@@ -62,6 +61,30 @@ inline float Max(Vector value) {
   float largest = lane[0];
   for (int i = 1; i < kLanes; ++i) largest = lane[i] > largest ? lane[i] : largest;
   return largest;
+}
+
+typedef float Quad __attribute__((vector_size(16)));
+
+inline Quad LoadQuad(const float* from) {
+  Quad value;
+  __builtin_memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+// Four rows of four elements, written as four columns; strides in elements.
+inline void TransposeQuads(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
+  const Quad a = LoadQuad(from), b = LoadQuad(from + from_stride);
+  const Quad c = LoadQuad(from + 2 * from_stride), d = LoadQuad(from + 3 * from_stride);
+  const Quad ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const Quad ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Quad cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const Quad cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const Quad column[4] = {__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5),
+                          __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7),
+                          __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5),
+                          __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7)};
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < 4; ++i) __builtin_memcpy(to + i * to_stride, &column[i], sizeof(Quad));
 }
 
 // exp(x) for x ≤ 88, within 2 units in the last place; 0 below −87.3, not a number for such.

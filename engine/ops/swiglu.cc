@@ -8,9 +8,9 @@ namespace traind::ops {
 
 namespace {
 
-// An exponential costs about as much as sixteen other operations.
 int Threads(const Context& context, const SwigluShape& shape) {
-  return context.ThreadsFor(shape.rows * shape.channels * 4);
+  constexpr int64_t kOperationsPerElement = 4;  // with its exponential
+  return context.ThreadsFor(shape.rows * shape.channels * kOperationsPerElement);
 }
 
 }  // namespace

@@ -34,11 +34,12 @@ struct Sums {
   int64_t stride;
 };
 
-template <int kVectors, bool kAdd>
+// kRows × kVectors vectors of sums, kept in registers over the whole depth.
+template <int kRows, int kVectors, bool kAdd>
 inline void ProductBlock(int64_t depth, Left a, Right b, Sums c) {
-  Vector sum[kBlockRows][kVectors];
-#pragma GCC unroll 8
-  for (int row = 0; row < kBlockRows; ++row) {
+  Vector sum[kRows][kVectors];
+#pragma GCC unroll 16
+  for (int row = 0; row < kRows; ++row) {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
       sum[row][v] = kAdd ? Load(c.data + row * c.stride + v * kLanes) : Vector{};
@@ -50,15 +51,15 @@ inline void ProductBlock(int64_t depth, Left a, Right b, Sums c) {
     Vector column[kVectors];
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) column[v] = Load(right + v * kLanes);
-#pragma GCC unroll 8
-    for (int row = 0; row < kBlockRows; ++row) {
+#pragma GCC unroll 16
+    for (int row = 0; row < kRows; ++row) {
       const Vector factor = Broadcast(left[row * a.row_stride]);
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) sum[row][v] += factor * column[v];
     }
   }
-#pragma GCC unroll 8
-  for (int row = 0; row < kBlockRows; ++row) {
+#pragma GCC unroll 16
+  for (int row = 0; row < kRows; ++row) {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) Store(c.data + row * c.stride + v * kLanes, sum[row][v]);
   }
@@ -75,9 +76,9 @@ inline void Product(int64_t rows, int64_t columns, int64_t depth, Left a, Right 
       const Right right = {b.data + column, b.stride};
       const Sums sums = {c.data + row * c.stride + column, c.stride};
       if (columns - column > kLanes) {
-        ProductBlock<kBlockVectors, kAdd>(depth, left, right, sums);
+        ProductBlock<kBlockRows, kBlockVectors, kAdd>(depth, left, right, sums);
       } else {
-        ProductBlock<1, kAdd>(depth, left, right, sums);
+        ProductBlock<kBlockRows, 1, kAdd>(depth, left, right, sums);
       }
     }
   }

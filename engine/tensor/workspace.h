@@ -16,10 +16,10 @@ struct Workspace {
   int64_t bytes = 0;
 };
 
-// Any matrix product, forward and backward: packed panels of the operands that are not contiguous the way the
-// kernel reads them.
+// Any matrix product, forward and backward: per thread, packed panels of operands that do not lie as the kernel
+// reads them.
 constexpr int64_t LinearWorkspaceBytes(int64_t threads) {
-  return (int64_t{4} << 20) + threads * (int64_t{1} << 20);
+  return threads * (int64_t{2} << 20);
 }
 
 // Tiles of one query block against one key block, per thread; head_size ≤ 256.

@@ -32,6 +32,8 @@ struct Peer {
   Json hanging;  // the execute request that waits for an interrupt, or null
   int64_t subscription = 0;
   int progress_step = 0;
+  bool deaf = false;  // an interrupt is not obeyed
+  int later = 0;      // turns of 20 ms until an event is sent
 };
 
 void Send(const Peer& peer, const Json& message) {
@@ -184,16 +186,40 @@ void Misfit(Peer& peer, const Json& request) {
   Send(peer, {{"id", request["id"]}, {"rows", Json::array({Json::array({1, 2})})}});
 }
 
+void SendState(const Peer& peer) {
+  if (peer.subscription == 0) return;
+  Json event = {
+      {"subscription", peer.subscription}, {"kind", "state"}, {"job", 7}, {"state", "RUNNING"}, {"step", 3}};
+  Send(peer, {{"event", std::move(event)}});
+}
+
+void Deaf(Peer& peer, const Json& request) {
+  peer.deaf = true;
+  peer.hanging = request;
+}
+
+// EVENT: one at once.
 void Event(Peer& peer, const Json& request) {
-  if (peer.subscription != 0) {
-    Send(peer, {{"event",
-                 {{"subscription", peer.subscription},
-                  {"kind", "state"},
-                  {"job", 7},
-                  {"state", "RUNNING"},
-                  {"step", 3}}}});
-  }
+  SendState(peer);
   Done(peer, request["id"], 0);
+}
+
+// LATER: an event comes a while after the statement has ended.
+void Later(Peer& peer, const Json& request) {
+  peer.later = 20;
+  Done(peer, request["id"], 0);
+}
+
+// TRAIN, and what --wait makes of it.
+void Train(Peer& peer, const Json& request) {
+  Columns(peer, request["id"], {{"id", "integer"}});
+  Send(peer, {{"id", request["id"]}, {"rows", Json::array({Json::array({7})})}});
+  Done(peer, request["id"], 1);
+}
+
+void WaitFor(Peer& peer, const Json& request) {
+  Fail(peer, request["id"],
+       Status(ErrorCode::JOB_CANCELLED, "job " + Argument(request).substr(8) + " was cancelled"));
 }
 
 void Nothing(Peer& peer, const Json& request) {
@@ -203,7 +229,8 @@ void Nothing(Peer& peer, const Json& request) {
 const std::map<std::string, std::function<void(Peer&, const Json&)>> kVerbs = {
     {"ROWS", Rows},   {"ECHO", Echo},     {"TEXTS", Texts},     {"SELECT", Select},   {"FAIL", FailAtRun},
     {"HANG", Hang},   {"JOB", Job},       {"DIE", Die},         {"INCLUDE", Include}, {"GARBAGE", Garbage},
-    {"EVENT", Event}, {"MISFIT", Misfit}, {"NOTHING", Nothing}, {"SET", Nothing},
+    {"EVENT", Event}, {"MISFIT", Misfit}, {"NOTHING", Nothing}, {"SET", Nothing},     {"DEAF", Deaf},
+    {"LATER", Later}, {"TRAIN", Train},   {"WAIT", WaitFor},
 };
 
 std::string FirstWord(const std::string& text) {
@@ -232,7 +259,18 @@ SourcePosition PlaceOf(const std::string& text, size_t offset) {
   return place;
 }
 
-Json Parse(const std::string& text) {
+// Comments and a first line "#!" become blanks.
+std::string WithoutComments(std::string text) {
+  for (size_t begin = text.starts_with("#!") ? 0 : text.find("--"); begin != std::string::npos;
+       begin = text.find("--", begin)) {
+    size_t end = std::min(text.find('\n', begin), text.size());
+    text.replace(begin, end - begin, end - begin, ' ');
+  }
+  return text;
+}
+
+Json Parse(const std::string& original) {
+  const std::string text = WithoutComments(original);
   Json statements = Json::array(), errors = Json::array();
   const char* open = "nothing";
   for (size_t begin = 0; begin < text.size();) {
@@ -264,7 +302,7 @@ Json Parse(const std::string& text) {
 
 void Interrupt(Peer& peer, const Json& request) {
   Send(peer, {{"id", request["id"]}, {"ok", Json::object()}});
-  if (peer.hanging.is_null() || peer.hanging["id"] != request["target"]) return;
+  if (peer.deaf || peer.hanging.is_null() || peer.hanging["id"] != request["target"]) return;
   Fail(peer, peer.hanging["id"], Status(ErrorCode::INTERRUPTED, "the statement was interrupted"));
   peer.hanging = nullptr;
 }
@@ -303,6 +341,7 @@ bool Answer(Peer& peer, const Json& request) {
 }
 
 void Progress(Peer& peer) {
+  if (peer.later > 0 && --peer.later == 0) SendState(peer);
   if (peer.hanging.is_null()) return;
   Send(peer, {{"id", peer.hanging["id"]},
               {"progress",
