@@ -13,16 +13,6 @@ namespace {
 
 constexpr size_t kBatchBytes = 262144;
 
-std::string FrameOfText(const std::string& text) {
-  std::string frame;
-  frame.reserve(text.size() + 4);
-  for (size_t shift = 0; shift < 32; shift += 8) {
-    frame.push_back(static_cast<char>((text.size() >> shift) & 0xffU));
-  }
-  frame += text;
-  return frame;
-}
-
 // Gathers rows into frames.
 class Batches {
  public:
@@ -75,6 +65,16 @@ class Batches {
 };
 
 }  // namespace
+
+std::string FrameOfText(std::string_view text) {
+  std::string frame;
+  frame.reserve(text.size() + 4);
+  for (size_t shift = 0; shift < 32; shift += 8) {
+    frame.push_back(static_cast<char>((text.size() >> shift) & 0xffU));
+  }
+  frame += text;
+  return frame;
+}
 
 Json CellToJson(const Cell& cell) {
   return std::visit(

@@ -32,6 +32,9 @@ Result<std::deque<std::string>> EncodeRows(int64_t id, const std::vector<std::ve
 // The columns' frame, if there are columns, and the rows' frames.
 Result<std::deque<std::string>> EncodeReply(int64_t id, std::string_view kind, const Reply& reply);
 
+// The frame of a JSON object that is already text.
+std::string FrameOfText(std::string_view text);
+
 Json CellToJson(const Cell& cell);
 
 }  // namespace traind::daemon

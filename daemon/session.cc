@@ -107,12 +107,12 @@ Status Session::Hello(int64_t id, const Json& message) {
                         protocol, kVersion, getpid(), kProtocolVersion),
             "use programs of one release; stop an old daemon with kill, it is started again when needed"};
   }
-  TRAIND_ASSIGN(std::string directory, GetStringOr(message, "directory", "/"));
-  if (directory.empty() || directory.front() != '/' ||
-      static_cast<int64_t>(directory.size()) > kMaxPathBytes || directory.find('\0') != std::string::npos) {
+  TRAIND_ASSIGN(state_.directory, GetStringOr(message, "directory", "/"));
+  const std::string& directory = state_.directory;
+  if (!directory.starts_with('/') || static_cast<int64_t>(directory.size()) > kMaxPathBytes ||
+      directory.find('\0') != std::string::npos) {
     return {ErrorCode::MALFORMED_FRAME, "\"directory\" must be an absolute path"};
   }
-  state_.directory = std::move(directory);
   said_hello_ = true;
   SendDirect(OkMessage(id, Json{{"protocol", kProtocolVersion},
                                 {"version", kVersion},
@@ -176,8 +176,8 @@ Status Session::Subscribe(int64_t id, const Json& message) {
   }
   subscriptions_[id] = services_->hub->Subscribe(
       job, kinds,
-      [weak = weak_from_this(), id](Json event, bool droppable) {
-        if (const auto self = weak.lock()) self->QueueEvent(id, std::move(event), droppable);
+      [weak = weak_from_this(), id](const std::string& event, bool droppable) {
+        if (const auto self = weak.lock()) self->QueueEvent(id, event, droppable);
       },
       [weak = weak_from_this(), id] {
         if (const auto self = weak.lock()) self->SendDirect(OkMessage(id, Json::object()));
@@ -231,11 +231,10 @@ void Session::SendEncoded(std::string frame) {
   if (channel_->unsent_bytes() > kHighWaterBytes) channel_->PauseReading();
 }
 
-void Session::QueueEvent(int64_t subscription, Json event, bool droppable) {
+void Session::QueueEvent(int64_t subscription, const std::string& event, bool droppable) {
   if (closing_) return;
-  event["subscription"] = subscription;
-  std::string frame;
-  AppendFrame(Json{{"event", std::move(event)}}, &frame);
+  std::string frame = FrameOfText(
+      fmt::format("{{\"event\":{{\"subscription\":{},{}}}", subscription, std::string_view(event).substr(1)));
   if (!events_.Push(std::move(frame), droppable)) {
     Refuse(Status(
         ErrorCode::SLOW_READER,

@@ -92,7 +92,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // What goes out.
   void SendDirect(const Json& message);
   void SendEncoded(std::string frame);
-  void QueueEvent(int64_t subscription, Json event, bool droppable);
+  void QueueEvent(int64_t subscription, const std::string& event, bool droppable);
   void QueueFrames(const RequestPtr& request, std::deque<std::string> frames);
   void Pump();
   void Close();

@@ -80,17 +80,20 @@ void Hub::Unsubscribe(int64_t subscription) {
 }
 
 void Hub::Publish(EventKind kind, int64_t job, Json fields) {
-  Deliver(kind, job, fields, kind == EventKind::kMetric);
+  Deliver(kind, job, std::move(fields), kind == EventKind::kMetric);
 }
 
-void Hub::Deliver(EventKind kind, int64_t job, const Json& fields, bool droppable) {
+void Hub::Deliver(EventKind kind, int64_t job, Json fields, bool droppable) {
+  std::string event;
   for (auto& [handle, subscription] : subscriptions_) {
     if (subscription.ready || (subscription.kinds & static_cast<unsigned>(kind)) == 0) continue;
     if (subscription.job && *subscription.job != job) continue;
-    Json event = fields;
-    event["kind"] = EventKindName(kind);
-    event["job"] = job;
-    subscription.sink(std::move(event), droppable);
+    if (event.empty()) {
+      fields["kind"] = EventKindName(kind);
+      fields["job"] = job;
+      event = DumpJson(fields);
+    }
+    subscription.sink(event, droppable);
   }
 }
 

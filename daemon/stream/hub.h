@@ -38,8 +38,9 @@ class Hub {
  public:
   Hub(Loop* loop, Pool* pool) : loop_(loop), pool_(pool) {}
 
-  // An event for a subscriber: {"kind":…,"job":…,…}. `droppable`: a newer one of its kind makes up for it.
-  using Sink = std::function<void(Json event, bool droppable)>;
+  // An event for a subscriber, encoded once for all of them: {"job":…,"kind":…,…}. `droppable`: a newer one
+  // of its kind makes up for it.
+  using Sink = std::function<void(const std::string& event, bool droppable)>;
   // `job` absent: all jobs. `ready` is called once; events from then on reach the sink.
   int64_t Subscribe(std::optional<int64_t> job, unsigned kinds, Sink sink, std::function<void()> ready);
   void Unsubscribe(int64_t subscription);
@@ -70,7 +71,7 @@ class Hub {
   };
   struct EventRows;
 
-  void Deliver(EventKind kind, int64_t job, const Json& fields, bool droppable);
+  void Deliver(EventKind kind, int64_t job, Json fields, bool droppable);
   // Reads the event table's new rows on the pool and delivers them.
   void Pump();
   void Pumped(const EventRows& rows);

@@ -170,9 +170,9 @@ void Attempt::Abandon() {
 void Attempt::Tick() {
   if (worker_ended_) return;
   const double elapsed = Elapsed();
+  log_.Tend();
   if (elapsed - metered_ >= kMeterEverySeconds) {
     MeterUsage();
-    log_.Tend();
     WarnOfPace();
   }
   MeterBudget();
@@ -231,7 +231,7 @@ void Attempt::EnforceStop() {
 void Attempt::WorkerEnded(const WorkerEnding& ending) {
   worker_ended_ = true;
   tick_.Stop();
-  log_.Tend();
+  log_.Flush();
   if (ending_.outcome.empty() && ending_.failure.ok()) ending_.failure = ending.cause;
   if (ending_.outcome.empty()) {
     Log(LogLevel::kWarning, "{}: attempt {} ended: {}", job_.Display(), number_, ending_.failure.ToString());

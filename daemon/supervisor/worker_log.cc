@@ -16,6 +16,8 @@ namespace traind::daemon {
 namespace {
 
 constexpr size_t kMaxPendingBytes = 262144;
+// A worker can write some 100 MB in this time before its log is cut.
+constexpr double kTendEverySeconds = 0.25;
 
 void AppendText(const std::string& path, const std::string& text) {
   const Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -49,6 +51,13 @@ void WorkerLog::Add(double wall_seconds, std::string_view level, std::string_vie
 }
 
 void WorkerLog::Tend() {
+  const double now = SystemClock().MonotonicSeconds();
+  if (now - tended_at_ < kTendEverySeconds) return;
+  tended_at_ = now;
+  Flush();
+}
+
+void WorkerLog::Flush() {
   if (busy_) return;
   busy_ = true;
   if (dropped_ > 0) pending_ += fmt::format("({} lines left out)\n", std::exchange(dropped_, 0));

@@ -21,8 +21,10 @@ class WorkerLog {
   // Adds a line with its time.
   void Add(double wall_seconds, std::string_view level, std::string_view text);
 
-  // Writes what was added and checks the size; call it about once a second.
+  // Writes what was added and checks the size, a few times a second however often it is called.
   void Tend();
+  // The same at once.
+  void Flush();
 
  private:
   Pool* const pool_;
@@ -30,6 +32,7 @@ class WorkerLog {
   std::string pending_;
   int64_t dropped_ = 0;  // lines that came faster than they could be written
   bool busy_ = false;
+  double tended_at_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
