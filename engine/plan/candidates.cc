@@ -30,6 +30,18 @@ TableOptions OptionsOf(const PlanRequest& request, const DeviceSpec& device) {
   return options;
 }
 
+// Rates that depend on the kind of device alone, so that of two strategies the same is chosen whenever the
+// same job is planned on the same machine: a probe's figures differ from one to the next, and bits depend on
+// the strategy.
+DeviceSpec NominalDevice(DeviceSpec device) {
+  constexpr double kFlopsPerThread = 2e11;
+  constexpr double kBytesPerSecond = 1.5e10;
+  const double width = device.instruction_set == "avx512" ? 1 : device.instruction_set == "avx2" ? 0.5 : 0.05;
+  device.matmul_flops_per_second = kFlopsPerThread * width * static_cast<double>(device.threads);
+  device.memory_bytes_per_second = kBytesPerSecond;
+  return device;
+}
+
 // All of the validation data; before it is tokenised, a guess that EXPLAIN marks as such.
 double ValidationSeconds(const PlanRequest& request, const MemoryTable& table, const DeviceSpec& device) {
   if (!request.validates) return 0;
@@ -81,6 +93,7 @@ Result<Plan> PlanOf(const PlanRequest& request, const DeviceSpec& device, const 
   AddMemory(table, device, request.data_bytes, &plan);
   plan.compute_seconds = StepSeconds(table, device);
   plan.step_seconds = plan.compute_seconds;
+  plan.rank_seconds = StepSeconds(table, NominalDevice(device));
   plan.validation_seconds = ValidationSeconds(request, table, device);
   plan.checkpoint_bytes = CheckpointBytes(table.parameter_elements);
   plan.checkpoint_seconds = CheckpointSeconds(plan.checkpoint_bytes);

@@ -2,6 +2,7 @@
 #include "engine/plan/planner.h"
 
 #include <algorithm>
+#include <span>
 
 #include "engine/base/quantity.h"
 #include "engine/plan/budget_check.h"
@@ -49,6 +50,15 @@ bool Hopeless(const PlanRequest& request, const DeviceSpec& device) {
   return SaturatingMultiply(ParameterCount(request.model), 12) > UsableBytes(device);
 }
 
+// Scales the nominal seconds of one device's plans so that the best one's rank is its predicted step: devices
+// are compared by what was measured, strategies on one device are not.
+void ScaleRanks(std::span<Plan> plans) {
+  if (plans.empty()) return;
+  const Plan& best = *std::ranges::min_element(plans, {}, &Plan::rank_seconds);
+  const double scale = best.step_seconds / best.rank_seconds;
+  for (Plan& plan : plans) plan.rank_seconds *= scale;
+}
+
 // Every strategy on every device, fastest first. Memory does not grow steadily with the micro-batch (with a
 // single one, gradients live shorter), so that one that does not fit says nothing of the next.
 Result<std::vector<Plan>> Enumerate(const PlanRequest& request) {
@@ -61,13 +71,15 @@ Result<std::vector<Plan>> Enumerate(const PlanRequest& request) {
   }
   const std::vector<Strategy> strategies = StrategiesOf(request);
   for (const DeviceSpec& device : request.devices) {
+    const size_t first = plans.size();
     for (const Strategy& strategy : strategies) {
       TRAIND_ASSIGN(Plan plan, PlanOf(request, device, strategy));
       plans.push_back(std::move(plan));
       if (Hopeless(request, device)) break;
     }
+    ScaleRanks(std::span(plans).subspan(first));
   }
-  std::ranges::stable_sort(plans, {}, &Plan::step_seconds);
+  std::ranges::stable_sort(plans, {}, &Plan::rank_seconds);
   return plans;
 }
 
@@ -78,8 +90,8 @@ const Plan* Choose(const std::vector<Plan>& plans, const std::optional<Strategy>
   for (const Plan& plan : plans) {
     if (!Fits(plan)) continue;
     if (keep && plan.strategy == *keep) return &plan;
-    if (chosen == nullptr) chosen = &plan, fastest = plan.step_seconds;
-    const bool as_fast = plan.step_seconds <= fastest * (1 + kWorthwhile);
+    if (chosen == nullptr) chosen = &plan, fastest = plan.rank_seconds;
+    const bool as_fast = plan.rank_seconds <= fastest * (1 + kWorthwhile);
     if (as_fast && plan.predicted_peak_bytes < chosen->predicted_peak_bytes) chosen = &plan;
   }
   return chosen;
@@ -96,9 +108,9 @@ std::string WhyNot(const Plan& plan, const Plan& chosen) {
                   " more than may be used";
     return "does not fit: needs " + missing;
   }
-  if (plan.step_seconds > chosen.step_seconds) {
-    return "slower: " + FormatDuration(plan.step_seconds) + " a step instead of " +
-           FormatDuration(chosen.step_seconds);
+  if (plan.rank_seconds > chosen.rank_seconds) {
+    return "slower: " + FormatDuration(plan.rank_seconds) + " a step instead of " +
+           FormatDuration(chosen.rank_seconds);
   }
   return "needs " +
          FormatBytes(static_cast<double>(plan.predicted_peak_bytes - chosen.predicted_peak_bytes)) +
@@ -110,7 +122,7 @@ std::vector<RejectedPlan> Rejected(const std::vector<Plan>& plans, const Plan& c
   for (const Plan& plan : plans) {
     if (&plan == &chosen || rejected.size() == kMostRejected) continue;
     rejected.push_back({plan.strategy, DeviceName(plan.device), WhyNot(plan, chosen),
-                        plan.predicted_peak_bytes, plan.step_seconds});
+                        plan.predicted_peak_bytes, plan.rank_seconds});
   }
   return rejected;
 }

@@ -32,6 +32,7 @@ struct Plan {
   double communication_seconds = 0;
   double bubble_seconds = 0;
   double step_seconds = 0;
+  double rank_seconds = 0;             // what plans are compared by: free of a probe's noise for one device
   double validation_seconds = 0;       // one validation, 0 without
   double checkpoint_seconds = 0;       // one checkpoint
   double start_seconds = 0;            // from the worker's start to its first step

@@ -142,6 +142,23 @@ void NothingFasterByTwoPercentIsLeftOut(void**) {
   }
 }
 
+// A probe's figures differ from one to the next; the bits that a strategy decides must not.
+void NoiseChoosesNothing(void**) {
+  PlanRequest request = Request();
+  for (const int64_t batch_tokens : {1024, 8192, 32768}) {
+    request.training.batch_tokens = batch_tokens;
+    const Strategy expected = Must(request).plan.strategy;
+    PlanRequest noisy = request;
+    for (const double compute : {0.1, 0.5, 0.9, 1.1, 2.0}) {
+      for (const double memory : {0.1, 0.5, 0.9, 1.1, 2.0}) {
+        noisy.devices[0].matmul_flops_per_second = request.devices[0].matmul_flops_per_second * compute;
+        noisy.devices[0].memory_bytes_per_second = request.devices[0].memory_bytes_per_second * memory;
+        assert_true(Must(noisy).plan.strategy == expected);
+      }
+    }
+  }
+}
+
 void FasterDeviceIsChosen(void**) {
   PlanRequest request = Request();
   request.devices.push_back(Cpu(16));
@@ -508,6 +525,7 @@ int main() {
       cmocka_unit_test(HugeBatchesAreBounded),
       cmocka_unit_test(LittleMemoryMeansSmallerAndSlower),
       cmocka_unit_test(NothingFasterByTwoPercentIsLeftOut),
+      cmocka_unit_test(NoiseChoosesNothing),
       cmocka_unit_test(FasterDeviceIsChosen),
       cmocka_unit_test(KeptStrategyStays),
       cmocka_unit_test(AbsurdModelIsRefusedAtOnce),
