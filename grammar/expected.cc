@@ -46,8 +46,7 @@ std::vector<std::string> Displays(const std::vector<int>& codes) {
     if (!DisplayOf(code).empty()) displays.emplace_back(DisplayOf(code));
   }
   std::ranges::sort(displays, {}, rank);
-  const auto repeated = std::ranges::unique(displays);
-  displays.erase(repeated.begin(), repeated.end());
+  displays.erase(std::unique(displays.begin(), displays.end()), displays.end());
   return displays;
 }
 

@@ -75,9 +75,8 @@ std::vector<std::string> DistinctNames(std::vector<NamedFile> files) {
   std::ranges::sort(files, [](const NamedFile& a, const NamedFile& b) {
     return std::tie(a.device, a.inode, a.is_link, a.name) < std::tie(b.device, b.inode, b.is_link, b.name);
   });
-  const auto repeated =
-      std::ranges::unique(files, [](const NamedFile& a, const NamedFile& b) { return a.SameFile(b); });
-  files.erase(repeated.begin(), repeated.end());
+  const auto same = [](const NamedFile& a, const NamedFile& b) { return a.SameFile(b); };
+  files.erase(std::unique(files.begin(), files.end(), same), files.end());
   std::vector<std::string> names;
   names.reserve(files.size());
   for (NamedFile& file : files) names.push_back(std::move(file.name));
