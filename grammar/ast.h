@@ -103,9 +103,9 @@ struct CreateModel {
   bool if_not_exists = false;
   bool with_versions = false;  // OR REPLACE … WITH VERSIONS
   Name name;
-  std::optional<Name> architecture;  // either this with options …
+  std::optional<Name> architecture;  // either this …
   std::optional<Name> like;          // … or this
-  Options options;
+  Options options;                   // LIKE's are changes to what it copies
   Position position;
   bool operator==(const CreateModel&) const = default;
 };

@@ -10,6 +10,7 @@
 #include "daemon/bind/parameters.h"
 #include "daemon/bind/training.h"
 #include "engine/base/limits.h"
+#include "grammar/parse.h"
 
 namespace traind::daemon {
 namespace {
@@ -42,15 +43,6 @@ Result<Cell> SqlValueOf(const grammar::Parameter& parameter, const Context& cont
   }
   TRAIND_ASSIGN(const grammar::Value value, ValueOf(parameter, context));
   return CellOf(value);
-}
-
-SourcePosition PositionIn(const grammar::Sql& piece, int64_t offset) {
-  SourcePosition position = piece.position;
-  for (const grammar::Sql::Segment& segment : piece.segments) {
-    if (segment.sql_offset > offset) break;
-    position = segment.position;
-  }
-  return position;
 }
 
 }  // namespace
@@ -93,7 +85,7 @@ Status UserSql::Place(Status status) const {
     for (const Piece& piece : pieces_) {
       const int64_t begin = static_cast<int64_t>(piece.begin);
       if (offset >= begin && offset <= begin + static_cast<int64_t>(piece.piece->sql.size())) {
-        position = PositionIn(*piece.piece, offset - begin);
+        position = grammar::PositionIn(*piece.piece, offset - begin);
       }
     }
   } else if (pieces_.size() == 1) {

@@ -112,7 +112,7 @@ void AfterEachWord(void**) {
   AssertExpected("CREATE OR", "REPLACE");
   AssertExpected("CREATE MODEL", "IF | a name | a parameter");
   AssertExpected("CREATE MODEL m", "ARCHITECTURE | LIKE | WITH");
-  AssertExpected("CREATE MODEL m LIKE x", ";");
+  AssertExpected("CREATE MODEL m LIKE x", "WITH | ;");
   AssertExpected("CREATE MODEL m ARCHITECTURE llama", "WITH | ;");
   AssertExpected("CREATE MODEL m ARCHITECTURE llama WITH (a", ") | , | =");
   AssertExpected("CREATE MODEL m ARCHITECTURE llama WITH (a =",

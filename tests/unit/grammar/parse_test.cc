@@ -120,8 +120,6 @@ void RepeatedClausesNameTheFirst(void**) {
   assert_text(FaultOf("TRAIN MODEL m FROM d DETACH WAIT"), "DUPLICATE_CLAUSE 1:29");
   assert_text(FaultOf("CREATE MODEL m LIKE a LIKE b"), "DUPLICATE_CLAUSE 1:23");
   assert_text(FaultOf("CREATE MODEL m LIKE a ARCHITECTURE b"), "DUPLICATE_CLAUSE 1:23");
-  assert_text(FaultOf("CREATE MODEL m LIKE a WITH (b=1)"), "DUPLICATE_CLAUSE 1:23");
-  assert_text(FaultOf("CREATE MODEL m WITH (b=1) LIKE a"), "DUPLICATE_CLAUSE 1:27");
   assert_text(FaultOf("SHOW JOBS LIMIT 1 LIMIT 2"), "DUPLICATE_CLAUSE 1:19");
   assert_text(FaultOf("SHOW JOBS WHERE a WHERE b"), "DUPLICATE_CLAUSE 1:19");
   assert_text(FaultOf("GENERATE FROM MODEL m PROMPT 'a' PROMPT 'b'"), "DUPLICATE_CLAUSE 1:34");

@@ -213,8 +213,8 @@ class Generator {
       s.like = MakeName();
     } else {
       s.architecture = MakeName();
-      s.options = MakeOptions();
     }
+    s.options = MakeOptions();
     return s;
   }
   CreateDataset MakeCreateDataset() {
