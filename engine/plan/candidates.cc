@@ -30,15 +30,14 @@ TableOptions OptionsOf(const PlanRequest& request, const DeviceSpec& device) {
   return options;
 }
 
-// Rates that depend on the kind of device alone, so that of two strategies the same is chosen whenever the
-// same job is planned on the same machine: a probe's figures differ from one to the next, and bits depend on
-// the strategy.
-DeviceSpec NominalDevice(DeviceSpec device) {
+// The device as its kind promises, whatever was measured.
+DeviceSpec Nominal(DeviceSpec device) {
   constexpr double kFlopsPerThread = 2e11;
-  constexpr double kBytesPerSecond = 1.5e10;
+  constexpr double kBytesPerThread = 1.5e10;
   const double width = device.instruction_set == "avx512" ? 1 : device.instruction_set == "avx2" ? 0.5 : 0.05;
-  device.matmul_flops_per_second = kFlopsPerThread * width * static_cast<double>(device.threads);
-  device.memory_bytes_per_second = kBytesPerSecond;
+  const auto threads = static_cast<double>(device.threads);
+  device.matmul_flops_per_second = kFlopsPerThread * width * threads;
+  device.memory_bytes_per_second = kBytesPerThread * threads;
   return device;
 }
 
@@ -84,16 +83,18 @@ void AddMemory(const MemoryTable& table, const DeviceSpec& device, int64_t data_
   if (table.arena_bytes == kTooLarge) plan->predicted_peak_bytes = kTooLarge;
 }
 
-Result<Plan> PlanOf(const PlanRequest& request, const DeviceSpec& device, const Strategy& strategy) {
+Result<Candidate> CandidateOf(const PlanRequest& request, const DeviceSpec& device,
+                              const Strategy& strategy) {
   TRAIND_ASSIGN(const MemoryTable table,
                 BuildTrainingTable(request.model, request.training, strategy, OptionsOf(request, device)));
-  Plan plan;
+  Candidate candidate;
+  candidate.nominal_seconds = StepSeconds(table, Nominal(device));
+  Plan& plan = candidate.plan;
   plan.strategy = strategy;
   plan.device = device;
   AddMemory(table, device, request.data_bytes, &plan);
   plan.compute_seconds = StepSeconds(table, device);
   plan.step_seconds = plan.compute_seconds;
-  plan.rank_seconds = StepSeconds(table, NominalDevice(device));
   plan.validation_seconds = ValidationSeconds(request, table, device);
   plan.checkpoint_bytes = CheckpointBytes(table.parameter_elements);
   plan.checkpoint_seconds = CheckpointSeconds(plan.checkpoint_bytes);
@@ -102,7 +103,7 @@ Result<Plan> PlanOf(const PlanRequest& request, const DeviceSpec& device, const 
   plan.disk_bytes = SaturatingAdd(
       SaturatingMultiply(plan.checkpoint_bytes, SaturatingAdd(request.training.keep_checkpoints, 1)),
       VersionBytes(table.parameter_elements));
-  return plan;
+  return candidate;
 }
 
 std::vector<Strategy> Strategies(const TrainingSpec& training) {

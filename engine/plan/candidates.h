@@ -23,9 +23,16 @@ std::vector<ClassBytes> ProcessTerms(const DeviceSpec& device, int64_t arena_byt
 // Sets arena_bytes, memory and predicted_peak_bytes.
 void AddMemory(const MemoryTable& table, const DeviceSpec& device, int64_t data_bytes, Plan* plan);
 
-// The plan of one strategy: memory, times, disk; steps, run time and cost are left open. INVALID_OPTION if
-// the model has more layers than a table holds. predicted_peak_bytes is kTooLarge if sizes overflow.
-Result<Plan> PlanOf(const PlanRequest& request, const DeviceSpec& device, const Strategy& strategy);
+// A strategy on a device. The plan's memory, times and disk are set; its steps, run time and cost are left
+// open.
+struct Candidate {
+  Plan plan;
+  double nominal_seconds = 0;  // of a step on a nominal device of this instruction set and number of threads
+};
+
+// INVALID_OPTION if the model is more than a table holds. predicted_peak_bytes is kTooLarge if sizes
+// overflow.
+Result<Candidate> CandidateOf(const PlanRequest& request, const DeviceSpec& device, const Strategy& strategy);
 
 // The micro-batches that divide a step's sequences, smallest first: as long as their tokens are at most
 // kMaxMicroBatchTokens, beyond which a larger one gains nothing; always at least {1}.

@@ -2,7 +2,7 @@
 #include "engine/plan/planner.h"
 
 #include <algorithm>
-#include <span>
+#include <limits>
 
 #include "engine/base/quantity.h"
 #include "engine/plan/budget_check.h"
@@ -35,14 +35,12 @@ RunTimes TimesOf(const Plan& plan) {
   return {plan.start_seconds, plan.step_seconds, plan.validation_seconds, plan.checkpoint_seconds};
 }
 
-// The strategies to compare; the kept one is among them whatever else is.
+// The strategies to compare: all, or the one that an earlier attempt ran with.
 std::vector<Strategy> StrategiesOf(const PlanRequest& request) {
-  std::vector<Strategy> strategies = Strategies(request.training);
-  if (!request.keep || std::ranges::count(strategies, *request.keep) > 0) return strategies;
+  if (!request.keep) return Strategies(request.training);
   const bool covers = SaturatingMultiply(request.keep->micro_batch, request.keep->micro_batches) ==
                       request.training.sequences_per_batch();
-  if (covers) strategies.push_back(*request.keep);
-  return strategies;
+  return covers ? std::vector<Strategy>{*request.keep} : Strategies(request.training);
 }
 
 // Whether weights and moments alone are too much: then no strategy fits, and one shows by how much.
@@ -50,79 +48,84 @@ bool Hopeless(const PlanRequest& request, const DeviceSpec& device) {
   return SaturatingMultiply(ParameterCount(request.model), 12) > UsableBytes(device);
 }
 
-// Scales the nominal seconds of one device's plans so that the best one's rank is its predicted step: devices
-// are compared by what was measured, strategies on one device are not.
-void ScaleRanks(std::span<Plan> plans) {
-  if (plans.empty()) return;
-  const Plan& best = *std::ranges::min_element(plans, {}, &Plan::rank_seconds);
-  const double scale = best.step_seconds / best.rank_seconds;
-  for (Plan& plan : plans) plan.rank_seconds *= scale;
-}
-
 // Every strategy on every device, fastest first. Memory does not grow steadily with the micro-batch (with a
 // single one, gradients live shorter), so that one that does not fit says nothing of the next.
-Result<std::vector<Plan>> Enumerate(const PlanRequest& request) {
-  std::vector<Plan> plans;
+Result<std::vector<Candidate>> Enumerate(const PlanRequest& request) {
+  std::vector<Candidate> candidates;
   if (request.model.num_hidden_layers > kMaxTableLayers) {
     ModelSpec shallow = request.model;  // whether anything but its depth is too much
     shallow.num_hidden_layers = 1;
     TRAIND_TRY(BuildTrainingTable(shallow, request.training, {}, {}).status());
-    return plans;
+    return candidates;
   }
   const std::vector<Strategy> strategies = StrategiesOf(request);
   for (const DeviceSpec& device : request.devices) {
-    const size_t first = plans.size();
     for (const Strategy& strategy : strategies) {
-      TRAIND_ASSIGN(Plan plan, PlanOf(request, device, strategy));
-      plans.push_back(std::move(plan));
+      TRAIND_ASSIGN(Candidate candidate, CandidateOf(request, device, strategy));
+      candidates.push_back(std::move(candidate));
       if (Hopeless(request, device)) break;
     }
-    ScaleRanks(std::span(plans).subspan(first));
   }
-  std::ranges::stable_sort(plans, {}, &Plan::rank_seconds);
-  return plans;
+  std::ranges::stable_sort(candidates, {},
+                           [](const Candidate& candidate) { return candidate.plan.step_seconds; });
+  return candidates;
 }
 
-// The plan to run, or nullptr: of those that fit and are within kWorthwhile of the fastest, the smallest.
-const Plan* Choose(const std::vector<Plan>& plans, const std::optional<Strategy>& keep) {
-  const Plan* chosen = nullptr;
-  double fastest = 0;
-  for (const Plan& plan : plans) {
-    if (!Fits(plan)) continue;
-    if (keep && plan.strategy == *keep) return &plan;
-    if (chosen == nullptr) chosen = &plan, fastest = plan.rank_seconds;
-    const bool as_fast = plan.rank_seconds <= fastest * (1 + kWorthwhile);
-    if (as_fast && plan.predicted_peak_bytes < chosen->predicted_peak_bytes) chosen = &plan;
+// The strategy for one device, or nullptr if none fits: of those within kWorthwhile of the best, the one with
+// the least memory. They are compared by nominal times, not by rates that were measured under who knows what
+// load: the same statement is to get the same micro-batch, and so the same bits, each time it is planned.
+const Candidate* BestOn(const std::vector<Candidate>& candidates, const DeviceSpec& device) {
+  auto eligible = [&](const Candidate& candidate) {
+    return candidate.plan.device == device && Fits(candidate.plan);
+  };
+  double fastest = std::numeric_limits<double>::infinity();
+  for (const Candidate& candidate : candidates) {
+    if (eligible(candidate)) fastest = std::min(fastest, candidate.nominal_seconds);
+  }
+  const Candidate* best = nullptr;
+  for (const Candidate& candidate : candidates) {
+    if (!eligible(candidate) || candidate.nominal_seconds > fastest * (1 + kWorthwhile)) continue;
+    const bool less =
+        best == nullptr || candidate.plan.predicted_peak_bytes < best->plan.predicted_peak_bytes;
+    if (less) best = &candidate;
+  }
+  return best;
+}
+
+// The fastest device's, by measured rates.
+const Candidate* Choose(const std::vector<Candidate>& candidates, const std::vector<DeviceSpec>& devices) {
+  const Candidate* chosen = nullptr;
+  for (const DeviceSpec& device : devices) {
+    const Candidate* best = BestOn(candidates, device);
+    if (best == nullptr) continue;
+    if (chosen == nullptr || best->plan.step_seconds < chosen->plan.step_seconds) chosen = best;
   }
   return chosen;
 }
 
-std::string WhyNot(const Plan& plan, const Plan& chosen) {
-  const int64_t usable = UsableBytes(plan.device);
+std::string WhyNot(const Candidate& candidate, const Candidate& chosen) {
+  const Plan& plan = candidate.plan;
+  auto bytes = [](int64_t count) { return FormatBytes(static_cast<double>(count)); };
+  if (plan.predicted_peak_bytes == kTooLarge) return "does not fit: needs more memory than can be counted";
   if (!Fits(plan)) {
-    const std::string missing =
-        plan.predicted_peak_bytes == kTooLarge
-            ? "more memory than can be counted"
-            : FormatBytes(static_cast<double>(plan.predicted_peak_bytes)) + ", " +
-                  FormatBytes(static_cast<double>(plan.predicted_peak_bytes - usable)) +
-                  " more than may be used";
-    return "does not fit: needs " + missing;
+    return "does not fit: needs " + bytes(plan.predicted_peak_bytes) + ", " +
+           bytes(plan.predicted_peak_bytes - UsableBytes(plan.device)) + " more than may be used";
   }
-  if (plan.rank_seconds > chosen.rank_seconds) {
-    return "slower: " + FormatDuration(plan.rank_seconds) + " a step instead of " +
-           FormatDuration(chosen.rank_seconds);
+  if (plan.step_seconds > chosen.plan.step_seconds || candidate.nominal_seconds > chosen.nominal_seconds) {
+    return "slower: " + FormatDuration(plan.step_seconds) + " a step instead of " +
+           FormatDuration(chosen.plan.step_seconds);
   }
-  return "needs " +
-         FormatBytes(static_cast<double>(plan.predicted_peak_bytes - chosen.predicted_peak_bytes)) +
+  return "needs " + bytes(plan.predicted_peak_bytes - chosen.plan.predicted_peak_bytes) +
          " more memory and is less than 2 % faster";
 }
 
-std::vector<RejectedPlan> Rejected(const std::vector<Plan>& plans, const Plan& chosen) {
+std::vector<RejectedPlan> Rejected(const std::vector<Candidate>& candidates, const Candidate& chosen) {
   std::vector<RejectedPlan> rejected;
-  for (const Plan& plan : plans) {
-    if (&plan == &chosen || rejected.size() == kMostRejected) continue;
-    rejected.push_back({plan.strategy, DeviceName(plan.device), WhyNot(plan, chosen),
-                        plan.predicted_peak_bytes, plan.rank_seconds});
+  for (const Candidate& candidate : candidates) {
+    if (&candidate == &chosen || rejected.size() == kMostRejected) continue;
+    const Plan& plan = candidate.plan;
+    rejected.push_back({plan.strategy, DeviceName(plan.device), WhyNot(candidate, chosen),
+                        plan.predicted_peak_bytes, plan.step_seconds});
   }
   return rejected;
 }
@@ -186,17 +189,12 @@ Status LayOut(const PlanRequest& request, PlanChoice* choice) {
 Result<PlanChoice> PlanTraining(const PlanRequest& request) {
   TRAIND_TRY(ValidateModel(request.model));
   TRAIND_TRY(ValidateTraining(request.training));
-  TRAIND_ASSIGN(const std::vector<Plan> plans, Enumerate(request));
-  const Plan* chosen = Choose(plans, request.keep);
-  if (chosen == nullptr) return RefuseMemory(request, plans);
+  TRAIND_ASSIGN(const std::vector<Candidate> candidates, Enumerate(request));
+  const Candidate* chosen = Choose(candidates, request.devices);
+  if (chosen == nullptr) return RefuseMemory(request, candidates);
   PlanChoice choice;
-  choice.plan = *chosen;
-  choice.rejected = Rejected(plans, *chosen);
-  if (request.keep && choice.plan.strategy != *request.keep) {
-    choice.warnings.push_back("the plan of the earlier attempt (micro_batch " +
-                              std::to_string(request.keep->micro_batch) +
-                              ") no longer fits, so losses may differ in their last bits");
-  }
+  choice.plan = chosen->plan;
+  choice.rejected = Rejected(candidates, *chosen);
   choice.plan.hash = PlanHash(request.model, request.training, choice.plan.strategy, choice.plan.device);
   TRAIND_TRY(LayOut(request, &choice));
   return choice;

@@ -32,7 +32,6 @@ struct Plan {
   double communication_seconds = 0;
   double bubble_seconds = 0;
   double step_seconds = 0;
-  double rank_seconds = 0;             // what plans are compared by: free of a probe's noise for one device
   double validation_seconds = 0;       // one validation, 0 without
   double checkpoint_seconds = 0;       // one checkpoint
   double start_seconds = 0;            // from the worker's start to its first step
@@ -73,7 +72,7 @@ struct PlanRequest {
   bool validates = false;
   int64_t data_bytes = 0;        // of the token cache, if known
   double now = 0;                // wall seconds, for DEADLINE
-  std::optional<Strategy> keep;  // a resumed attempt keeps its strategy
+  std::optional<Strategy> keep;  // of an earlier attempt: only this one is considered
   int64_t start_step = 0;        // steps that are done
 };
 

@@ -91,7 +91,7 @@ Status Refuse(std::string message, std::string hint, int64_t peak, const DeviceS
 
 }  // namespace
 
-Status RefuseMemory(const PlanRequest& request, const std::vector<Plan>& candidates) {
+Status RefuseMemory(const PlanRequest& request, const std::vector<Candidate>& candidates) {
   if (request.devices.empty()) {
     return Status(ErrorCode::NO_FEASIBLE_PLAN, "no device is left to train on",
                   "SHOW GPUS lists the inventory; ON names devices of it.");
@@ -101,10 +101,14 @@ Status RefuseMemory(const PlanRequest& request, const std::vector<Plan>& candida
   for (const DeviceSpec& device : request.devices) {
     if (UsableBytes(device) > UsableBytes(*nearest)) nearest = &device;
   }
-  int64_t peak = PeakBytes(request, *nearest, request.model, request.training);
-  for (const Plan& plan : candidates) {
-    if (plan.device == *nearest) peak = std::min(peak, plan.predicted_peak_bytes);
+  int64_t peak = kTooLarge;
+  int64_t micro_batch = 1;
+  for (const auto& [plan, nominal_seconds] : candidates) {
+    if (plan.device != *nearest || plan.predicted_peak_bytes >= peak) continue;
+    peak = plan.predicted_peak_bytes;
+    micro_batch = plan.strategy.micro_batch;
   }
+  if (candidates.empty()) peak = PeakBytes(request, *nearest, request.model, request.training);
   const int64_t parameters = ParameterCount(request.model);
   if (peak <= UsableBytes(*nearest)) {
     return Refuse("num_hidden_layers is " + std::to_string(request.model.num_hidden_layers) +
@@ -112,8 +116,9 @@ Status RefuseMemory(const PlanRequest& request, const std::vector<Plan>& candida
                   "Use fewer layers.", peak, *nearest);
   }
   return Refuse("training " + FormatCount(static_cast<double>(parameters)) + " parameters needs at least " +
-                    Bytes(peak) + " (micro_batch 1; weights, gradients and moments alone " +
-                    Bytes(SaturatingMultiply(parameters, 16)) + "), but " + DeviceMemory(*nearest),
+                    Bytes(peak) + " (micro_batch " + std::to_string(micro_batch) +
+                    "; weights, gradients and moments alone " + Bytes(SaturatingMultiply(parameters, 16)) +
+                    "), but " + DeviceMemory(*nearest),
                 WhatHelps(request, *nearest, peak), peak, *nearest);
 }
 
