@@ -291,7 +291,7 @@ class MachineIo : public Io {
   Status MakeDirectory(const std::string& path) {
     constexpr mode_t kPrivate = 0700;
     if (mkdir(path.c_str(), kPrivate) == 0) {
-      const Status synced = SyncDirectory(ParentOf(path));
+      Status synced = SyncDirectory(ParentOf(path));
       // Or the next call would find it and take it for durable.
       if (!synced.ok()) static_cast<void>(rmdir(path.c_str()));
       return synced;

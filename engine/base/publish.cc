@@ -49,14 +49,14 @@ std::string TemporaryName(const std::string& path, std::string_view unique) {
 
 Status PublishFile(Io& io, const std::string& path, std::string_view content) {
   const std::string temporary = TemporaryName(path, UniqueSuffix());
-  const Status status = WriteSynced(io, temporary, content);
+  Status status = WriteSynced(io, temporary, content);
   if (status.ok()) return PublishWrittenFile(io, temporary, path);
   static_cast<void>(io.Remove(temporary));
   return status;
 }
 
 Status PublishWrittenFile(Io& io, const std::string& temporary, const std::string& path) {
-  const Status status = RenameDurably(io, temporary, path);
+  Status status = RenameDurably(io, temporary, path);
   // Best effort: what is left here, RemoveTemporaries finds. After the rename there is nothing to remove.
   if (!status.ok()) static_cast<void>(io.Remove(temporary));
   return status;
