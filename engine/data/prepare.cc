@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,6 +17,18 @@
 
 namespace traind::data {
 namespace {
+
+unsigned char LargestByte(std::string_view text) {
+  constexpr size_t kBlock = 64;  // a fixed length, so that the compiler vectorises it
+  const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
+  std::array<unsigned char, kBlock> largest{};
+  size_t i = 0;
+  for (; i + kBlock <= text.size(); i += kBlock) {
+    for (size_t k = 0; k < kBlock; ++k) largest[k] = std::max(largest[k], bytes[i + k]);
+  }
+  for (; i < text.size(); ++i) largest[0] = std::max(largest[0], bytes[i]);
+  return *std::max_element(largest.begin(), largest.end());
+}
 
 class Preparation {
  public:
@@ -94,10 +107,7 @@ class Preparation {
   }
 
   Status CheckRange(const SourceFile& source, int64_t offset, std::string_view text) {
-    const auto largest = std::max_element(text.begin(), text.end(), [](char a, char b) {
-      return static_cast<unsigned char>(a) < static_cast<unsigned char>(b);
-    });
-    info_.largest_token = std::max(info_.largest_token, Token{static_cast<unsigned char>(*largest)});
+    info_.largest_token = std::max(info_.largest_token, Token{LargestByte(text)});
     if (info_.largest_token < options_.vocab_size) return Ok();
     const auto first = std::find_if(text.begin(), text.end(), [&](char byte) {
       return static_cast<unsigned char>(byte) >= options_.vocab_size;

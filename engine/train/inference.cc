@@ -28,6 +28,12 @@ Status Interrupted() {
   return Status(ErrorCode::INTERRUPTED, "asked to stop");
 }
 
+// The sequences in task.batches batches; 0 for all.
+int64_t SequencesOf(const EvaluateTask& task, int64_t available) {
+  const bool all = task.batches <= 0 || task.batches > available / task.batch_sequences;
+  return all ? 0 : task.batches * task.batch_sequences;
+}
+
 // A model with its memory, its weights loaded; the session watches it.
 class LoadedModel {
  public:
@@ -100,8 +106,9 @@ Result<Evaluation> Evaluate(const EvaluateTask& task, int64_t arena_bytes,
   const auto at_border = [&](int64_t micro_batch) -> Result<bool> {
     return model.Border({plan::InstructionKind::kValidate, 0, micro_batch});
   };
-  TRAIND_ASSIGN(const std::optional<model::LossSum> sum,
-                MeanLoss(*data->sequences, task.batches * task.batch_sequences, at_border, model.get()));
+  TRAIND_ASSIGN(
+      const std::optional<model::LossSum> sum,
+      MeanLoss(*data->sequences, SequencesOf(task, data->sequences->count()), at_border, model.get()));
   if (!sum) return Interrupted();
   if (!std::isfinite(sum->sum)) {
     return Status(ErrorCode::NON_FINITE,
@@ -120,10 +127,10 @@ Result<std::string> Generate(const GenerateTask& task, int64_t arena_bytes,
   std::vector<int32_t> context;
   for (const char byte : task.prompt) context.push_back(static_cast<unsigned char>(byte));
   if (context.empty()) context.push_back(data::kEndOfText);  // a document begins after one
-  const int64_t needed = std::ssize(context) + task.max_tokens;
+  const int64_t positions = task.model.max_position_embeddings;
+  const int64_t needed = std::ssize(context) + std::min(task.max_tokens, positions);
   LoadedModel model(environment);
-  TRAIND_TRY(model.Load(task.model, task.weights, 1, std::min(needed, task.model.max_position_embeddings),
-                        arena_bytes));
+  TRAIND_TRY(model.Load(task.model, task.weights, 1, std::min(needed, positions), arena_bytes));
   TokenSampler sampler(task.temperature, task.seed);
   std::string text;
   for (int64_t i = 0; i < task.max_tokens; ++i) {

@@ -221,8 +221,10 @@ Result<Outcome> Loop::EndFor(StopReason reason) {
     case StopReason::kCancel:
       break;
     case StopReason::kPause:
-    case StopReason::kBudget:
       return End(StopReasonName(reason));
+    case StopReason::kBudget:
+      if (step() > 0) return End(StopReasonName(reason));
+      break;  // weights that have learned nothing are no version
     case StopReason::kShutdown:
       TRAIND_TRY(TrySave());
       checkpoints_.AwaitAcknowledgement();

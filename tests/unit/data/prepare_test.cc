@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "engine/data/source.h"
+#include "tests/support/forwarding_io.h"
+#include "tests/support/full_disk.h"
 #include "tests/support/scratch.h"
 
 #include "tests/support/test.h"
@@ -145,26 +147,13 @@ void TokensMustBeInTheVocabulary(void**) {
 }
 
 // An Io that changes a file while it is read.
-class ChangingIo : public Io {
+class ChangingIo : public testing::ForwardingIo {
  public:
   ChangingIo(std::string path, int at_stat) : path_(std::move(path)), at_stat_(at_stat) {}
   Result<FileInfo> Stat(const std::string& path) override {
     if (path == path_ && --at_stat_ == 0) std::ofstream(path, std::ios::app) << "more";
-    return PosixIo().Stat(path);
+    return ForwardingIo::Stat(path);
   }
-  Result<std::unique_ptr<WritableFile>> Create(const std::string& p) override { return PosixIo().Create(p); }
-  Result<std::unique_ptr<ReadableFile>> OpenRead(const std::string& p) override {
-    return PosixIo().OpenRead(p);
-  }
-  Result<std::unique_ptr<MappedFile>> Map(const std::string& p) override { return PosixIo().Map(p); }
-  Result<std::vector<std::string>> List(const std::string& p) override { return PosixIo().List(p); }
-  Status MakeDirectories(const std::string& p) override { return PosixIo().MakeDirectories(p); }
-  Status Rename(const std::string& a, const std::string& b) override { return PosixIo().Rename(a, b); }
-  Status HardLink(const std::string& a, const std::string& b) override { return PosixIo().HardLink(a, b); }
-  Status SyncDirectory(const std::string& p) override { return PosixIo().SyncDirectory(p); }
-  Status Remove(const std::string& p) override { return PosixIo().Remove(p); }
-  Status RemoveTree(const std::string& p) override { return PosixIo().RemoveTree(p); }
-  Result<int64_t> FreeBytes(const std::string& p) override { return PosixIo().FreeBytes(p); }
 
  private:
   std::string path_;
@@ -179,6 +168,17 @@ void NoticesAFileThatChanges(void**) {
     assert_code(PrepareData(io, f.Spec({"a.txt"}), f.options), ErrorCode::DATA_CHANGED);
     assert_true(f.CacheNames().empty());
   }
+}
+
+void LeavesNothingOnAFullDisk(void**) {
+  Fixture f;
+  f.scratch.Write("a.txt", std::string(1000000, 'x'));
+  testing::FullDisk disk;
+  disk.is_full = true;
+  assert_code(PrepareData(disk, f.Spec({"a.txt"}), f.options), ErrorCode::DISK_FULL);
+  assert_true(f.CacheNames().empty());
+  disk.is_full = false;
+  assert_ok(PrepareData(disk, f.Spec({"a.txt"}), f.options));
 }
 
 void ResumedRunKeepsItsData(void**) {
@@ -237,12 +237,13 @@ void StopsWhenAsked(void**) {
 int main() {
   using namespace traind::data;
   const CMUnitTest tests[] = {
-      cmocka_unit_test(JoinsDocumentsInOrder),   cmocka_unit_test(CountsARealFileOnce),
-      cmocka_unit_test(FindsTheCacheByContent),  cmocka_unit_test(MakesADamagedCacheAgain),
-      cmocka_unit_test(RefusesBadText),          cmocka_unit_test(HintsAtUtf16),
-      cmocka_unit_test(RefusesWhatIsNoFile),     cmocka_unit_test(TokensMustBeInTheVocabulary),
-      cmocka_unit_test(NoticesAFileThatChanges), cmocka_unit_test(ResumedRunKeepsItsData),
-      cmocka_unit_test(ReportsProgress),         cmocka_unit_test(StopsWhenAsked),
+      cmocka_unit_test(JoinsDocumentsInOrder),    cmocka_unit_test(CountsARealFileOnce),
+      cmocka_unit_test(FindsTheCacheByContent),   cmocka_unit_test(MakesADamagedCacheAgain),
+      cmocka_unit_test(RefusesBadText),           cmocka_unit_test(HintsAtUtf16),
+      cmocka_unit_test(RefusesWhatIsNoFile),      cmocka_unit_test(TokensMustBeInTheVocabulary),
+      cmocka_unit_test(NoticesAFileThatChanges),  cmocka_unit_test(ResumedRunKeepsItsData),
+      cmocka_unit_test(LeavesNothingOnAFullDisk), cmocka_unit_test(ReportsProgress),
+      cmocka_unit_test(StopsWhenAsked),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "engine/format/manifest.h"
+#include "tests/support/full_disk.h"
 #include "tests/unit/train/tiny_run.h"
 
 #include "tests/support/test.h"
@@ -343,6 +344,36 @@ void AnotherJobsCheckpointGoesOn(void**) {
   assert_text(Directories(rest).back(), "step-00000020");
 }
 
+void SurvivesAFullDisk(void**) {
+  TinyRun undisturbed;
+  const auto golden = Golden(undisturbed);
+  for (const bool to_the_end : {false, true}) {
+    TinyRun run;
+    testing::FullDisk disk;
+    run.io = &disk;
+    run.task.training.checkpoint_every_steps = 4;
+    ScriptedSession session;
+    session.script = [&](int64_t, Requests* requests) {
+      const size_t step = session.rows.size();
+      disk.is_full = step >= 6 && (to_the_end || step < 14);
+      // Asked for while it is full: answered, with an error for the log, and not tried for ever.
+      if (step == 9 && session.answered == 0) requests->checkpoint = true;
+    };
+    const auto outcome = run.Run(&session);
+    AssertSameRows(golden, ByStep({session.rows}));
+    assert_int_equal(session.answered, 1);
+    assert_int_equal(session.messages.size(), to_the_end ? 4 : 3);
+    assert_int_equal(session.checkpoints.front().step, 4);
+    if (to_the_end) {
+      assert_code(outcome, ErrorCode::DISK_FULL);
+      assert_true((Directories(run) == std::vector<std::string>{"step-00000004"}));
+    } else {
+      assert_ok(outcome);
+      assert_int_equal(session.checkpoints.back().step, 20);
+    }
+  }
+}
+
 void ErrorsOfDataComeThrough(void**) {
   TinyRun run;
   run.task.data.patterns = {run.scratch.Write("short.txt", "too short")};
@@ -381,6 +412,7 @@ int main() {
       cmocka_unit_test(StopsAtNotANumber),
       cmocka_unit_test(WeightsOfAVersionAreTaken),
       cmocka_unit_test(AnotherJobsCheckpointGoesOn),
+      cmocka_unit_test(SurvivesAFullDisk),
       cmocka_unit_test(ErrorsOfDataComeThrough),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -139,7 +139,7 @@ class TinyRun {
     CpuOptions options;
     options.threads = 1;
     TRAIND_ASSIGN(const std::unique_ptr<Device> device, OpenCpuDevice(options));
-    return train::RunTraining(task, run_plan, {PosixIo(), clock, *device, *session, "test"});
+    return train::RunTraining(task, run_plan, {*io, clock, *device, *session, "test"});
   }
 
   // Makes the next run go on from the newest checkpoint, as another attempt.
@@ -150,6 +150,7 @@ class TinyRun {
 
   Scratch scratch;
   TrainTask task;
+  Io* io = &PosixIo();
 };
 
 // Rows by step, the newest of each step.
