@@ -26,7 +26,7 @@
 namespace traind::worker {
 namespace {
 
-constexpr double kMeasureSeconds = 0.4;
+constexpr double kMeasureSeconds = 0.1;
 
 // The best of the repetitions that fit into the time: others were disturbed. 0 if one fails.
 Result<double> BestSeconds(const std::function<Status()>& work) {
@@ -58,7 +58,7 @@ Result<double> MatmulFlopsPerSecond(Device& device, ops::Context& context) {
 }
 
 Result<double> MemoryBytesPerSecond(Device& device, ops::Context& context) {
-  constexpr int64_t kElements = int64_t{16} << 20;  // beyond any cache
+  constexpr int64_t kElements = int64_t{8} << 20;  // three arrays of 32 MiB: beyond most caches
   TRAIND_ASSIGN(const std::unique_ptr<Arena> arena, device.AllocateArena(3 * 4 * kElements));
   auto* const a = reinterpret_cast<float*>(arena->data());
   TRAIND_ASSIGN(const double seconds, BestSeconds([&] {
