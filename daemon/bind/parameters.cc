@@ -208,7 +208,11 @@ Result<grammar::Value> ValueOf(const grammar::Parameter& parameter, const Contex
                   fmt::format("the parameter {} is null, where a value must stand", Written(parameter)))
         .At(parameter.position);
   }
-  return found->second;
+  grammar::Value value = found->second;
+  if (value.kind == Value::Kind::kQuantity && value.quantity.dimension == Dimension::kNumber) {
+    if (!value.quantity.integral) value.quantity = NumberQuantity(value.quantity.value);
+  }
+  return value;
 }
 
 Result<grammar::Statement> ReplaceParameters(const grammar::Statement& statement, const Context& context) {

@@ -88,9 +88,16 @@ Status CheckSomethingLeft(const grammar::Train& statement, const BoundTrain& tra
       .At(statement.target->amount.position);
 }
 
-void MakeAbsolute(grammar::Source* source, const Context& context) {
-  if (source->value.kind != grammar::Value::Kind::kString) return;
+// A string is a file, unless it came as a parameter and there is a data set of that name.
+Status Settle(grammar::Source* source, const Context& context) {
+  if (source->value.kind != grammar::Value::Kind::kString) return {};
+  if (!source->value.parameter.name.empty()) {
+    TRAIND_ASSIGN(const auto dataset, FindDatasetIfAny(source->value.text, context));
+    if (dataset) source->value.kind = grammar::Value::Kind::kWord;
+    if (dataset) return {};
+  }
   source->value.text = AbsolutePath(context.session.directory, source->value.text);
+  return {};
 }
 
 }  // namespace
@@ -130,13 +137,13 @@ Status PlanTrain(const grammar::Train& statement, const Context& context, BoundT
   return {};
 }
 
-std::string CanonicalTrain(const grammar::Train& statement, const Context& context) {
+Result<std::string> CanonicalTrain(const grammar::Train& statement, const Context& context) {
   grammar::Train canonical = statement;
   canonical.if_not_exists = false;
   canonical.wait.reset();
   canonical.detach = false;
-  for (grammar::Source& source : canonical.sources) MakeAbsolute(&source, context);
-  if (canonical.validate) MakeAbsolute(&canonical.validate->source, context);
+  for (grammar::Source& source : canonical.sources) TRAIND_TRY(Settle(&source, context));
+  if (canonical.validate) TRAIND_TRY(Settle(&canonical.validate->source, context));
   return grammar::Print(canonical);
 }
 

@@ -42,6 +42,6 @@ Status PlanTrain(const grammar::Train& statement, const Context& context, BoundT
 
 // The statement in canonical form without IF NOT EXISTS, WAIT and DETACH, file patterns absolute: two
 // submissions with an equal one ask for the same.
-std::string CanonicalTrain(const grammar::Train& statement, const Context& context);
+Result<std::string> CanonicalTrain(const grammar::Train& statement, const Context& context);
 
 }  // namespace traind::daemon

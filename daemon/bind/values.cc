@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <optional>
 
 #include "grammar/parse.h"
@@ -36,6 +37,15 @@ std::string_view Wanted(Dimension dimension) {
 }
 
 }  // namespace
+
+Quantity NumberQuantity(double value) {
+  constexpr double kExact = 9007199254740992;  // 2^53
+  Quantity quantity;
+  quantity.value = value;
+  quantity.integral = std::trunc(value) == value && std::fabs(value) <= kExact;
+  if (quantity.integral) quantity.integer = static_cast<int64_t>(value);
+  return quantity;
+}
 
 std::string DescribeValue(const Value& value) {
   switch (value.kind) {

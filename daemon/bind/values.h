@@ -14,6 +14,9 @@
 
 namespace traind::daemon {
 
+// A number as the lexer would have read it: a whole one is integral.
+Quantity NumberQuantity(double value);
+
 // "the string 'x'", "4GiB (bytes)": for messages.
 std::string DescribeValue(const grammar::Value& value);
 

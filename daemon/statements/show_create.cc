@@ -3,6 +3,7 @@
 #include "daemon/bind/job.h"
 #include "daemon/bind/model.h"
 #include "daemon/bind/option_table.h"
+#include "daemon/bind/values.h"
 #include "daemon/statements/common.h"
 #include "daemon/statements/statements.h"
 #include "engine/base/quantity.h"
@@ -16,14 +17,9 @@ grammar::Value ValueFromJson(const Json& json) {
   value.kind = grammar::Value::Kind::kWord;
   if (json.is_boolean()) {
     value.text = json.get<bool>() ? "true" : "false";
-  } else if (json.is_number_integer()) {
-    value.kind = grammar::Value::Kind::kQuantity;
-    value.quantity.integral = true;
-    value.quantity.integer = json.get<int64_t>();
-    value.quantity.value = static_cast<double>(value.quantity.integer);
   } else if (json.is_number()) {
     value.kind = grammar::Value::Kind::kQuantity;
-    value.quantity.value = json.get<double>();
+    value.quantity = NumberQuantity(json.get<double>());  // sizes are below 2^53
   } else {
     value.text = json.get<std::string>();
   }

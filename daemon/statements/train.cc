@@ -171,7 +171,7 @@ Status CheckMode(const grammar::Train& statement, const Context& context) {
 Result<Outcome> Run(const grammar::Train& statement, const Context& context) {
   TRAIND_TRY(CheckMode(statement, context));
   TRAIND_ASSIGN(const TrainingDraft draft, DraftTraining(statement, context.session));
-  const std::string canonical = CanonicalTrain(statement, context);
+  TRAIND_ASSIGN(const std::string canonical, CanonicalTrain(statement, context));
   TRAIND_ASSIGN(const auto existing, FindExisting(context.reader, statement, canonical, context));
   if (existing && !context.check) return OutcomeOf(statement, context, *existing, draft.wait_timeout, {});
 
