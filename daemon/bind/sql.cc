@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <optional>
 #include <set>
 
 #include "daemon/bind/live.h"
@@ -45,6 +47,23 @@ Result<Cell> SqlValueOf(const grammar::Parameter& parameter, const Context& cont
   return CellOf(value);
 }
 
+// SQLite gives no offset for a query that is cut off, nor for a table or function that does not exist, but
+// says its name: "no such table: jobs".
+std::optional<int64_t> OffsetOfMissing(const Status& status, std::string_view sql) {
+  const std::string& message = status.message();
+  if (message == "incomplete input") return static_cast<int64_t>(sql.size());
+  const size_t colon = message.rfind(": ");
+  if (!message.starts_with("no such ") || colon == std::string::npos) return std::nullopt;
+  const std::string_view name = std::string_view(message).substr(colon + 2);
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  for (size_t at = sql.find(name); at != std::string_view::npos; at = sql.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if ((at == 0 || !is_word(sql[at - 1])) && (end == sql.size() || !is_word(sql[end])))
+      return static_cast<int64_t>(at);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 UserSql& UserSql::Add(std::string_view own_text) {
@@ -80,12 +99,13 @@ Result<Reader::Parameters> UserSql::Parameters(const Context& context) const {
 Status UserSql::Place(Status status) const {
   if (status.ok()) return status;
   SourcePosition position = position_;
-  if (status.position().known()) {
-    const int64_t offset = status.position().offset;
+  std::optional<int64_t> offset = OffsetOfMissing(status, sql_);
+  if (status.position().known()) offset = status.position().offset;
+  if (offset) {
     for (const Piece& piece : pieces_) {
-      const int64_t begin = static_cast<int64_t>(piece.begin);
-      if (offset >= begin && offset <= begin + static_cast<int64_t>(piece.piece->sql.size())) {
-        position = grammar::PositionIn(*piece.piece, offset - begin);
+      const auto begin = static_cast<int64_t>(piece.begin);
+      if (*offset >= begin && *offset <= begin + static_cast<int64_t>(piece.piece->sql.size())) {
+        position = grammar::PositionIn(*piece.piece, *offset - begin);
       }
     }
   } else if (pieces_.size() == 1) {

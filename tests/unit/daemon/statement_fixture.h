@@ -22,7 +22,7 @@ class FixedClock : public Clock {
  public:
   double WallSeconds() const override { return now; }
   double MonotonicSeconds() const override { return now; }
-  double now = 1.8e9;
+  double now = 1.796e9;  // 2026-11-30, as the statements' files have it
 };
 
 // A client's session with a daemon of one invented CPU device, in a directory with two text files.
@@ -147,6 +147,7 @@ class StatementFixture {
        "CREATE DATASET lic FROM 'data.txt' FORMAT text");
   }
   const std::string& directory() const { return state_.path(); }
+  daemon::Catalog& catalog() { return state_.catalog(); }
 
   daemon::SessionState session;
   std::map<std::string, grammar::Value> parameters;
