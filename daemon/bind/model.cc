@@ -116,8 +116,12 @@ Result<ModelSpec> BindModelSpec(const grammar::CreateModel& statement, const Con
     model.architecture = *architecture;
     return model;
   }
+  TRAIND_ASSIGN(const BoundOptions options, BindOptions(OptionList::kModel, statement.options));
   TRAIND_ASSIGN(const ModelRecord like, FindModel(*statement.like, context));
-  return like.spec;
+  ModelSpec model = like.spec;
+  TakeOptions(options, &model);
+  TRAIND_TRY(AtOption(ValidateModel(model), options, statement.like->position));
+  return model;
 }
 
 Result<std::optional<ModelRecord>> FindModelIfAny(const std::string& name, const Context& context) {

@@ -85,6 +85,18 @@ void IfNotExistsShowsTheDifference(void**) {
   assert_true(fixture.Message(other).find("hidden_size is 64, not 128") != std::string::npos);
 }
 
+void LikeTakesChanges(void**) {
+  Fixture fixture;
+  fixture.Do(kTiny);
+  fixture.Do("CREATE MODEL deeper LIKE tiny WITH (num_hidden_layers=4)");
+  const Reply reply = fixture.Do("DESCRIBE MODEL deeper");
+  assert_text(Fixture::Item(reply, "num_hidden_layers"), "4");
+  assert_text(Fixture::Item(reply, "hidden_size"), "64");
+  assert_text(fixture.Error("CREATE MODEL b LIKE tiny WITH (hidden_size=66)"), "INVALID_OPTION 32");
+  assert_text(fixture.Error("CREATE MODEL b LIKE nobody WITH (hiden_size=66)"), "UNKNOWN_OPTION 34");
+  assert_text(fixture.Error("CREATE MODEL b LIKE nobody"), "NO_SUCH_MODEL 21");
+}
+
 void AddVersion(Fixture& fixture, const std::string& model) {
   fixture.Do("TRAIN MODEL " + model + " FROM lic FOR 1 STEPS");
   const int64_t id = std::stoll(fixture.Rows("SELECT max(id) FROM sys_jobs"));
@@ -220,6 +232,7 @@ int main() {
       cmocka_unit_test(BadOptionsPointAtThemselves),
       cmocka_unit_test(NamesAreUniqueAsWritten),
       cmocka_unit_test(IfNotExistsShowsTheDifference),
+      cmocka_unit_test(LikeTakesChanges),
       cmocka_unit_test(ReplacingVersionsNeedsTheWord),
       cmocka_unit_test(ABusyModelStays),
       cmocka_unit_test(DropSaysWhatIsMissing),
