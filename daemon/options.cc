@@ -152,6 +152,12 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments, const En
   return options;
 }
 
+std::vector<OptionText> AllOptions() {
+  std::vector<OptionText> rows;
+  for (const Option& option : kOptions) rows.push_back({option.name, option.argument, option.text});
+  return rows;
+}
+
 std::string UsageText() {
   std::string text =
       "Usage: traind [--state DIR] [OPTION]...\n"

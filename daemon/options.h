@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/log.h"
@@ -32,5 +33,13 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments, const En
 
 // What --help prints.
 std::string UsageText();
+
+// The options as rows, for the manual.
+struct OptionText {
+  std::string_view name;
+  std::string_view argument;  // empty: takes none
+  std::string_view text;
+};
+std::vector<OptionText> AllOptions();
 
 }  // namespace traind::daemon

@@ -13,9 +13,16 @@
 #include "grammar/lalr.h"
 #include "grammar/lexer.h"
 #include "grammar/sql.h"
+#include "grammar/text.h"
 
 namespace traind::grammar {
 namespace {
+
+// A bare word, or the number of an error.
+bool MayBeHelpWord(const Token& token) {
+  if (token.code == TK_QUANTITY) return std::ranges::all_of(token.text, IsDigit);
+  return IsWord(token) && token.text[0] != '"';
+}
 
 // Reads one statement with a parser of its own.
 class StatementReader {
@@ -69,8 +76,7 @@ class StatementReader {
       tokens_.push_back(token);
       return lexer_->error();
     }
-    const bool bare_word = IsWord(token) && token.text[0] != '"';
-    if (bare_word && parser_.Accepts(TK_WORD)) token.code = TK_WORD;
+    if (MayBeHelpWord(token) && parser_.Accepts(TK_WORD)) token.code = TK_WORD;
     const bool names_variable = !tokens_.empty() && tokens_.back().code == TK_LET;
     if ((token.code == TK_PARAMETER || token.code == TK_POSITIONAL) && !names_variable) {
       TRAIND_TRY(AddParameter(Builder::MakeParameter(token)));

@@ -25,10 +25,8 @@ constexpr size_t kLongestKeyword =
 
 static_assert(std::ranges::is_sorted(kKeywords, {}, &Keyword::word), "keywords.def is sorted by word");
 
-constexpr int kCodes = 128;
-
-constexpr std::array<const Keyword*, kCodes> KeywordsByCode() {
-  std::array<const Keyword*, kCodes> rows{};
+constexpr std::array<const Keyword*, kTokenCodes> KeywordsByCode() {
+  std::array<const Keyword*, kTokenCodes> rows{};
   for (const Keyword& keyword : kKeywords) rows[static_cast<size_t>(keyword.code)] = &keyword;
   return rows;
 }
@@ -69,8 +67,8 @@ const Keyword* FindKeyword(std::string_view word) {
 }
 
 const Keyword* KeywordOf(int code) {
-  static constexpr std::array<const Keyword*, kCodes> rows = KeywordsByCode();
-  return code > 0 && code < kCodes ? rows[static_cast<size_t>(code)] : nullptr;
+  static constexpr std::array<const Keyword*, kTokenCodes> rows = KeywordsByCode();
+  return code > 0 && code < kTokenCodes ? rows[static_cast<size_t>(code)] : nullptr;
 }
 
 std::string_view DisplayOf(int code) {

@@ -15,6 +15,7 @@ struct Sql;
 // Codes beside the grammar's own (TK_…, from 1).
 inline constexpr int kNoToken = 0;
 inline constexpr int kInvalidToken = -1;  // Lexer::error() says why
+inline constexpr int kTokenCodes = 128;   // all codes are below
 
 struct Token {
   int code = kNoToken;

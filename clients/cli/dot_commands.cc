@@ -177,6 +177,12 @@ std::vector<std::string> DotCommandNames() {
   return names;
 }
 
+std::vector<DotCommandText> AllDotCommands() {
+  std::vector<DotCommandText> rows;
+  for (const Command& command : kCommands) rows.push_back({command.name, command.arguments, command.text});
+  return rows;
+}
+
 std::string CheckDotCommand(const std::string& line) {
   Words words = SplitWords(line);
   const Command* command = words.empty() ? nullptr : Find(words[0]);

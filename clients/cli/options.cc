@@ -150,6 +150,14 @@ std::string ReadOptions(int count, char** arguments, Options* options) {
   return {};
 }
 
+std::vector<OptionText> AllOptions() {
+  std::vector<OptionText> rows;
+  for (const OptionRow& row : kOptions) {
+    rows.push_back({row.letter, row.name, row.argument == nullptr ? "" : row.argument, row.text});
+  }
+  return rows;
+}
+
 std::string HelpText() {
   std::string text =
       "usage: trainql [options]\n\n"

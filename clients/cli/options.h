@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,5 +30,14 @@ std::string ReadOptions(int count, char** arguments, Options* options);
 
 // What --help prints.
 std::string HelpText();
+
+// The options as rows, for the manual.
+struct OptionText {
+  char letter;
+  std::string_view name;
+  std::string_view argument;  // empty: takes none
+  std::string_view text;
+};
+std::vector<OptionText> AllOptions();
 
 }  // namespace traind::cli

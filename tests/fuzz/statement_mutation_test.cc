@@ -105,7 +105,7 @@ std::vector<std::string> Dictionary() {
                                     "[",
                                     "]",
                                     "~"};
-  for (int code = 1; code < 128; ++code) {
+  for (int code = 1; code < grammar::kTokenCodes; ++code) {
     if (const auto* keyword = grammar::KeywordOf(code)) words.emplace_back(keyword->word);
   }
   return words;

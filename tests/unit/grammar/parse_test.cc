@@ -228,6 +228,16 @@ void WhatIsStillOpen(void**) {
   assert_true(open("SELECT (1); SHOW") == OpenEnd::kStatement);
 }
 
+void HelpWords(void**) {
+  assert_text(ParseAs<Help>("HELP").word, "");
+  assert_text(ParseAs<Help>("help  create\n model").word, "CREATE MODEL");
+  assert_text(ParseAs<Help>("HELP from where learning_rate").word, "FROM WHERE LEARNING_RATE");
+  assert_text(ParseAs<Help>("HELP 100").word, "100");
+  assert_text(FaultOf("HELP 24GiB"), "SYNTAX 1:6");
+  assert_text(FaultOf("HELP 'x'"), "SYNTAX 1:6");
+  assert_text(FaultOf("HELP \"x\""), "SYNTAX 1:6");
+}
+
 void ExactlyOne(void**) {
   assert_ok(ParseOne("SHOW JOBS"));
   assert_ok(ParseOne(" SHOW JOBS ; -- done"));
@@ -341,6 +351,7 @@ int main() {
       cmocka_unit_test(ScriptsReportEveryBadStatement),
       cmocka_unit_test(StatementsKnowTheirPlace),
       cmocka_unit_test(WhatIsStillOpen),
+      cmocka_unit_test(HelpWords),
       cmocka_unit_test(ExactlyOne),
       cmocka_unit_test(EndsOfStatements),
       cmocka_unit_test(ListsAreBounded),

@@ -81,8 +81,9 @@ class Generator {
       case 14:
         return WaitForJob{Some(&Generator::MakeJob), Maybe(&Generator::MakeNumber), {}};
       case 15:
-        return Help{std::string(Pick({"", "TRAIN", "CREATE MODEL", "FROM", "RUN-2.A", "NO_SUCH_JOB WAIT"})),
-                    {}};
+        return Help{
+            std::string(Pick({"", "TRAIN", "CREATE MODEL", "FROM", "RUN-2.A", "NO_SUCH_JOB WAIT", "100"})),
+            {}};
       case 16:
         return Set{MakeKey(), MakeValue(), {}};
       case 17:

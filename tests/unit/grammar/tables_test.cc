@@ -13,11 +13,9 @@
 namespace traind::grammar {
 namespace {
 
-constexpr int kCodes = 128;
-
 void KeywordUsesFitTheGrammar(void**) {
   int keywords = 0;
-  for (int code = 1; code < kCodes; ++code) {
+  for (int code = 1; code < kTokenCodes; ++code) {
     const Keyword* keyword = KeywordOf(code);
     if (keyword == nullptr) continue;
     ++keywords;
@@ -32,7 +30,7 @@ void KeywordUsesFitTheGrammar(void**) {
 
 // A bare keyword that is FREE is a name in each place for one.
 void FreeKeywordsAreNames(void**) {
-  for (int code = 1; code < kCodes; ++code) {
+  for (int code = 1; code < kTokenCodes; ++code) {
     const Keyword* keyword = KeywordOf(code);
     if (keyword == nullptr) continue;
     const std::string word(keyword->word);
