@@ -16,8 +16,8 @@ struct Workspace {
   int64_t bytes = 0;
 };
 
-// Any matrix product, forward and backward: per thread, packed panels of operands that do not lie as the kernel
-// reads them.
+// Any matrix product, forward and backward: per thread, packed panels of operands that do not lie as the
+// kernel reads them.
 constexpr int64_t LinearWorkspaceBytes(int64_t threads) {
   return threads * (int64_t{2} << 20);
 }
