@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -25,6 +26,8 @@ namespace traind::daemon {
 namespace {
 
 constexpr int kListenQueue = 256;
+constexpr int kDeadHolderTries = 100;
+constexpr useconds_t kDeadHolderPauseMicroseconds = 20000;
 
 // Network file systems, whose locks and shared memory SQLite cannot rely on (statfs' f_type).
 struct NetworkFileSystem {
@@ -120,21 +123,33 @@ Status CheckSocketPath(const std::string& path) {
                   "choose a shorter directory with --state");
 }
 
-std::string HolderOf(int lock) {
+// The process that wrote its number into the lock file; 0 if none did.
+pid_t HolderOf(int lock) {
   std::array<char, 32> text{};
-  const ssize_t got = pread(lock, text.data(), text.size() - 1, 0);
-  std::string holder(text.data(), got > 0 ? static_cast<size_t>(got) : 0);
-  while (!holder.empty() && holder.back() == '\n') holder.pop_back();
-  return holder.empty() ? "another process" : "process " + holder;
+  if (pread(lock, text.data(), text.size() - 1, 0) <= 0) return 0;
+  return static_cast<pid_t>(strtol(text.data(), nullptr, 10));
+}
+
+// A lock whose owner has died is free in a moment: a child of it that is just being started still has a copy.
+bool TryLock(int lock) {
+  for (int tries = 0; flock(lock, LOCK_EX | LOCK_NB) != 0; ++tries) {
+    const pid_t holder = HolderOf(lock);
+    const bool dead = holder > 0 && kill(holder, 0) != 0 && errno == ESRCH;
+    if (!dead || tries == kDeadHolderTries) return false;
+    usleep(kDeadHolderPauseMicroseconds);
+  }
+  return true;
 }
 
 Result<Descriptor> TakeLock(const std::string& path) {
   const std::string name = path + "/traind.lock";
   Descriptor lock(open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock.valid()) return SystemFailure("cannot open", name);
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return SystemFailure("cannot lock", name);
-    return Status(ErrorCode::STATE_IN_USE, fmt::format("{} is in use by {}", path, HolderOf(lock.get())),
+  if (!TryLock(lock.get())) {
+    const pid_t holder = HolderOf(lock.get());
+    return Status(ErrorCode::STATE_IN_USE,
+                  fmt::format("{} is in use by {}", path,
+                              holder > 0 ? fmt::format("process {}", holder) : "another process"),
                   "use that daemon, or another directory with --state");
   }
   const std::string pid = fmt::format("{}\n", getpid());

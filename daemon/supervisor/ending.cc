@@ -89,6 +89,7 @@ struct Commit {
   JobRecord job;
   EndingDecision decision;
   std::optional<PublishedVersion> version;
+  int64_t newest_step = 0;  // of its complete checkpoints
 };
 
 Result<Verdict> CommitIn(Transaction& transaction, const Commit& commit, const AttemptEnding& ending,
@@ -166,7 +167,7 @@ Result<Verdict> Conclude(Reader& reader, Catalog& catalog, Io& io, const std::st
   TRAIND_ASSIGN(commit.job, LoadJob(reader, job));
   if (!InfoOf(commit.job.state).has_devices) {
     // Committed by an earlier try whose reply was lost.
-    return Verdict{commit.job.state, false, commit.job.retries_left, commit.job.max_retries};
+    return Verdict{commit.job.state, false, false, commit.job.retries_left, commit.job.max_retries};
   }
   commit.decision = DecideEnding(commit.job, ending);
   TRAIND_TRY(AdoptCheckpoints(reader, catalog, io, commit.job, now).status());
@@ -183,12 +184,15 @@ Result<Verdict> Conclude(Reader& reader, Catalog& catalog, Io& io, const std::st
     }
   }
   RequireCheckpoint(&commit);
+  TRAIND_ASSIGN(const std::vector<CheckpointRecord> complete, CompleteCheckpoints(reader, job));
+  if (!complete.empty()) commit.newest_step = complete.front().step;
   Verdict verdict;
   const Status committed = catalog.Write([&](Transaction& transaction) -> Status {
     TRAIND_ASSIGN(verdict, CommitIn(transaction, commit, ending, now));
     return Ok();
   });
   TRAIND_TRY(committed);
+  verdict.progressed = commit.newest_step > ending.start_step;
   return verdict;
 }
 

@@ -48,6 +48,7 @@ EndingDecision DecideEnding(const JobRecord& job, const AttemptEnding& ending);
 struct Verdict {
   JobState state = JobState::kFailed;
   bool retried = false;
+  bool progressed = false;  // a checkpoint beyond the one it started from is there
   int64_t retries_left = 0;
   int64_t max_retries = 0;
 };

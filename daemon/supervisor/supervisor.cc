@@ -18,8 +18,8 @@ constexpr double kFenceGraceSeconds = 10;  // an old worker leaves by itself wit
 constexpr int64_t kStalledEveryMs = 2000;
 constexpr int64_t kPassFailedAgainMs = 3000;
 constexpr size_t kMaxTasksAtOnce = 4;
-// The pauses before the first, second … retry.
-constexpr std::array kRestSeconds = {0.5, 2.0, 8.0, 30.0, 60.0};
+// The pauses before the first, second … retry of an attempt that had not saved anything new.
+constexpr std::array kRestSeconds = {0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0};
 // A stalled job goes on when a checkpoint and this much fit.
 constexpr int64_t kStallMarginBytes = 16LL << 20;
 
@@ -168,8 +168,9 @@ void Supervisor::Concluded(int64_t job, const Verdict& verdict) {
 }
 
 void Supervisor::Rest(int64_t job, const Verdict& verdict) {
-  const auto used = static_cast<size_t>(std::max<int64_t>(verdict.max_retries - verdict.retries_left - 1, 0));
-  resting_[job] = Now() + kRestSeconds[std::min(used, kRestSeconds.size() - 1)];
+  const int64_t used = verdict.progressed ? 0 : verdict.max_retries - verdict.retries_left - 1;
+  const auto pause = static_cast<size_t>(std::clamp<int64_t>(used, 0, std::ssize(kRestSeconds) - 1));
+  resting_[job] = Now() + kRestSeconds[pause];
 }
 
 // Jobs that a full disk has stopped go on when their next checkpoint fits again.

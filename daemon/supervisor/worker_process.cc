@@ -23,6 +23,8 @@ constexpr int64_t kTickMs = 200;
 constexpr double kExitGraceSeconds = 10;
 constexpr double kDrainGraceSeconds = 1;
 constexpr double kMaxDeadlineSeconds = 86400;
+// Progress is heard of this late at most.
+constexpr double kHeartbeatSeconds = 1;
 
 double Now() {
   return SystemClock().MonotonicSeconds();
@@ -125,7 +127,8 @@ void WorkerProcess::Tick() {
     EndIfBoth();
     return;
   }
-  if (process_ended_ || !cause_.ok() || silent_seconds_ <= heartbeat_.deadline_seconds) return;
+  if (process_ended_ || !cause_.ok() || silent_seconds_ <= heartbeat_.deadline_seconds + kHeartbeatSeconds)
+    return;
   cause_ = Status(
       ErrorCode::WORKER_HUNG,
       fmt::format("the worker (process {}, rank 0) completed nothing within {} in \"{}\" at step {}", pid_,

@@ -1,5 +1,6 @@
 """What the fault tests share: counts by tier, a golden run, and the invariants that hold after any crash."""
 
+import functools
 import os
 import random
 import sys
@@ -27,6 +28,7 @@ def losses(client, job="j"):
                        "WHERE j.name = '%s' ORDER BY m.step" % job)
 
 
+@functools.lru_cache(None)
 def golden(steps):
     """The losses of an undisturbed run."""
     with traind.Scratch() as scratch:
