@@ -64,8 +64,11 @@ Status MetricsWriter::Commit() {
   TRAIND_TRY(connection.Run(durable() ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL"));
   TRAIND_TRY(connection.Run("BEGIN IMMEDIATE"));
   Status status = Apply();
+  if (status.ok()) status = CountCommit(handle_);
   if (status.ok()) status = connection.Run("COMMIT");
   if (status.ok()) {
+    ++commits_;
+    if (durable()) (void)witness_->Write(commits_);  // saying too little is no harm
     pending_.clear();
   } else if (sqlite3_get_autocommit(handle_) == 0) {
     (void)connection.Run("ROLLBACK");

@@ -4,8 +4,11 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include "daemon/catalog/witness.h"
 #include "engine/base/status.h"
 #include "engine/spec/task.h"
 
@@ -23,7 +26,8 @@ struct MetricChange {
 // Not thread-safe: the writer thread's own.
 class MetricsWriter {
  public:
-  explicit MetricsWriter(sqlite3* handle) : handle_(handle) {}
+  MetricsWriter(sqlite3* handle, std::unique_ptr<Witness> witness, int64_t commits)
+      : handle_(handle), witness_(std::move(witness)), commits_(commits) {}
 
   void Add(std::vector<MetricChange> changes);
   bool empty() const { return pending_.empty(); }
@@ -36,6 +40,8 @@ class MetricsWriter {
   Status Apply();
 
   sqlite3* handle_;
+  std::unique_ptr<Witness> witness_;  // of the synced commits
+  int64_t commits_;
   std::vector<MetricChange> pending_;
 };
 

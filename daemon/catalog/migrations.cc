@@ -14,8 +14,11 @@ namespace {
 // Marks our files: "trnd".
 constexpr int64_t kApplicationId = 0x74726e64;
 
-// Specifications are JSON objects (spec's XToJson); times are wall seconds.
+// Specifications are JSON objects (spec's XToJson); times are wall seconds. _commits is the witness' count.
 constexpr std::string_view kCatalog1 = R"sql(
+CREATE TABLE _commits(number INTEGER NOT NULL) STRICT;
+INSERT INTO _commits VALUES (0);
+
 CREATE TABLE _models(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT NOT NULL UNIQUE,
@@ -142,6 +145,9 @@ CREATE TABLE _settings(
 )sql";
 
 constexpr std::string_view kMetrics1 = R"sql(
+CREATE TABLE _commits(number INTEGER NOT NULL) STRICT;
+INSERT INTO _commits VALUES (0);
+
 CREATE TABLE _metrics(
   job_id INTEGER NOT NULL,
   step INTEGER NOT NULL,

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "daemon/catalog/checksum_vfs.h"
 #include "daemon/catalog/prepared.h"
+#include "daemon/catalog/row.h"
 #include "daemon/catalog/sqlite_status.h"
 
 namespace traind::daemon {
@@ -39,13 +41,16 @@ Status RunScript(sqlite3* handle, const char* sql, const std::string& path) {
 }
 
 Result<Handle> OpenFile(const std::string& path, const std::string& vfs, int flags) {
+  TRAIND_ASSIGN(const std::string layer, ChecksumVfs(vfs));
   sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
-                                   vfs.empty() ? nullptr : vfs.c_str());
+  const int code =
+      sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, layer.c_str());
   Handle handle(raw);
   if (code != SQLITE_OK) return SqliteStatus(raw, code, fmt::format("opening {}", path));
   sqlite3_busy_timeout(raw, kBusyTimeoutMs);
   sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  int reserve = kChecksumBytes;  // of a new file
+  sqlite3_file_control(raw, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
   TRAIND_TRY(RunScript(raw, kPragmas, path));
   return handle;
 }
@@ -61,6 +66,18 @@ Status CheckIntegrity(sqlite3* handle, const std::string& path) {
   return {};
 }
 
+// A file with content has kept its checksums from the first page on.
+Status CheckReserve(sqlite3* handle, const std::string& path) {
+  Connection connection(handle);
+  auto pages = connection.QueryRow("PRAGMA page_count");
+  if (!pages.ok()) return NameFile(pages.status(), path);
+  int reserve = -1;  // asks
+  sqlite3_file_control(handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
+  const bool empty = !*pages || RowReader(**pages).Int() == 0;
+  if (empty || reserve == kChecksumBytes) return {};
+  return Damaged(path, "its pages have no checksums");
+}
+
 }  // namespace
 
 std::string CatalogPath(const std::string& state_directory) {
@@ -71,9 +88,23 @@ std::string MetricsPath(const std::string& state_directory) {
   return state_directory + "/metrics.db";
 }
 
+Status CheckWitness(sqlite3* handle, Witness& witness, const std::string& path, int64_t* commits) {
+  auto counted = CountedCommits(handle);
+  if (!counted.ok()) return NameFile(counted.status(), path);
+  TRAIND_ASSIGN(const int64_t witnessed, witness.Read());
+  *commits = *counted;
+  if (*counted >= witnessed) return {};
+  return Damaged(
+      path,
+      fmt::format("its newest changes are missing ({} of {} commits are there): its log {}-wal was lost or "
+                  "damaged",
+                  *counted, witnessed, path));
+}
+
 Result<Handle> OpenForWriting(const std::string& path, const std::string& vfs) {
   TRAIND_ASSIGN(Handle handle, OpenFile(path, vfs, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
   TRAIND_TRY(RunScript(handle.get(), kWriterPragmas, path));
+  TRAIND_TRY(CheckReserve(handle.get(), path));
   TRAIND_TRY(CheckIntegrity(handle.get(), path));
   return handle;
 }

@@ -3,9 +3,11 @@
 
 #include <sqlite3.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
+#include "daemon/catalog/witness.h"
 #include "engine/base/status.h"
 
 namespace traind::daemon {
@@ -20,6 +22,10 @@ std::string MetricsPath(const std::string& state_directory);
 
 // The writer's connection to one file: created if missing, WAL, checked (quick_check). `vfs` may be empty.
 Result<Handle> OpenForWriting(const std::string& path, const std::string& vfs);
+
+// Compares the file's own count of commits, which it gives back, with its witness: DAMAGED_CATALOG if changes
+// are missing.
+Status CheckWitness(sqlite3* handle, Witness& witness, const std::string& path, int64_t* commits);
 
 // A reader's connection to both files (metrics attached as `metrics`), read-only.
 Result<Handle> OpenForReading(const std::string& state_directory, const std::string& vfs);

@@ -29,6 +29,9 @@ Status FileStatus(sqlite3* handle, std::string_view what, std::string_view messa
 
 Status SqliteStatus(sqlite3* handle, int code, std::string_view what) {
   const std::string message = handle ? sqlite3_errmsg(handle) : sqlite3_errstr(code);
+  if (code == SQLITE_IOERR_DATA || code == SQLITE_IOERR_CORRUPTFS) {
+    return {ErrorCode::DAMAGED_CATALOG, fmt::format("{}: a page does not match its checksum", what)};
+  }
   switch (code & 0xff) {
     case SQLITE_OK:
       return {};

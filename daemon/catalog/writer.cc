@@ -50,14 +50,23 @@ int CheckpointHook(void*, sqlite3* handle, const char* schema, int pages) {
   EndProcess(SqliteStatus(handle, code, "copying the catalog's log into its file"));
 }
 
+// A file as it was opened, checked and migrated.
+struct OpenDatabase {
+  Handle handle;
+  std::unique_ptr<Witness> witness;
+  int64_t commits = 0;
+};
+
 class CatalogWriter final : public Catalog {
  public:
-  CatalogWriter(std::string state_directory, OpenOptions options, Handle catalog, Handle metrics)
+  CatalogWriter(std::string state_directory, OpenOptions options, OpenDatabase catalog, OpenDatabase metrics)
       : state_directory_(std::move(state_directory)),
         options_(std::move(options)),
-        catalog_(std::move(catalog)),
-        metrics_(std::move(metrics)),
-        metrics_writer_(metrics_.get()) {
+        catalog_(std::move(catalog.handle)),
+        witness_(std::move(catalog.witness)),
+        commits_(catalog.commits),
+        metrics_(std::move(metrics.handle)),
+        metrics_writer_(metrics_.get(), std::move(metrics.witness), metrics.commits) {
     sqlite3_wal_hook(catalog_.get(), &CheckpointHook, nullptr);
     sqlite3_wal_hook(metrics_.get(), &CheckpointHook, nullptr);
     thread_ = std::thread([this] { Loop(); });
@@ -109,6 +118,8 @@ class CatalogWriter final : public Catalog {
   std::string state_directory_;
   OpenOptions options_;
   Handle catalog_;
+  std::unique_ptr<Witness> witness_;
+  int64_t commits_;
   Handle metrics_;
   MetricsWriter metrics_writer_;
 
@@ -199,10 +210,12 @@ size_t CatalogWriter::RunWorks(std::vector<Item>* items, size_t begin,
 Status CatalogWriter::CommitWorks() {
   Connection connection(catalog_.get());
   Status status = PassFaultPoint(FaultPoint::catalog_before_commit);
+  if (status.ok()) status = CountCommit(catalog_.get());
   if (status.ok()) {
     status = connection.Run("COMMIT");
     if (IsFatal(status)) EndProcess(status);
   }
+  if (status.ok()) (void)witness_->Write(++commits_);  // saying too little is no harm
   if (!status.ok() && sqlite3_get_autocommit(catalog_.get()) == 0) (void)connection.Run("ROLLBACK");
   return status;
 }
@@ -230,6 +243,16 @@ void CatalogWriter::CommitGroup(std::vector<Item>* items) {
   }
 }
 
+Result<OpenDatabase> OpenOne(const std::string& path, std::span<const Migration> migrations,
+                             const std::string& vfs) {
+  OpenDatabase database;
+  TRAIND_ASSIGN(database.handle, OpenForWriting(path, vfs));
+  TRAIND_TRY(Migrate(database.handle.get(), migrations, path));
+  TRAIND_ASSIGN(database.witness, Witness::Open(path, vfs));
+  TRAIND_TRY(CheckWitness(database.handle.get(), *database.witness, path, &database.commits));
+  return database;
+}
+
 }  // namespace
 
 Status Catalog::Write(std::function<Status(Transaction&)> work) {
@@ -255,12 +278,10 @@ Result<std::unique_ptr<Catalog>> Catalog::Open(const std::string& state_director
 Result<std::unique_ptr<Catalog>> Catalog::Open(const std::string& state_directory,
                                                const OpenOptions& options) {
   QueryMemory::Install();
-  const std::string catalog_path = CatalogPath(state_directory);
-  const std::string metrics_path = MetricsPath(state_directory);
-  TRAIND_ASSIGN(Handle catalog, OpenForWriting(catalog_path, options.vfs));
-  TRAIND_TRY(Migrate(catalog.get(), CatalogMigrations(), catalog_path));
-  TRAIND_ASSIGN(Handle metrics, OpenForWriting(metrics_path, options.vfs));
-  TRAIND_TRY(Migrate(metrics.get(), MetricsMigrations(), metrics_path));
+  TRAIND_ASSIGN(OpenDatabase catalog,
+                OpenOne(CatalogPath(state_directory), CatalogMigrations(), options.vfs));
+  TRAIND_ASSIGN(OpenDatabase metrics,
+                OpenOne(MetricsPath(state_directory), MetricsMigrations(), options.vfs));
   return std::unique_ptr<Catalog>(
       std::make_unique<CatalogWriter>(state_directory, options, std::move(catalog), std::move(metrics)));
 }

@@ -7,7 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <random>
 #include <thread>
 
@@ -19,7 +21,7 @@ namespace {
 
 using testing::TemporaryState;
 
-constexpr int kRounds = 10;
+constexpr int kRounds = 10;  // for a commit; TRAIND_TEST_SCALE multiplies it for longer runs
 constexpr int kWriters = 4;
 
 // One acknowledged statement: two rows that belong together, and a metric row that was durable before.
@@ -116,7 +118,9 @@ void AcknowledgedRowsOutliveAKill(void**) {
   TemporaryState state;
   std::mt19937 random(20261130);
   std::vector<Written> acknowledged;
-  for (int round = 0; round < kRounds; ++round) {
+  const char* scale = std::getenv("TRAIND_TEST_SCALE");
+  const int rounds = scale == nullptr ? kRounds : kRounds * std::max(1, std::atoi(scale));
+  for (int round = 0; round < rounds; ++round) {
     const auto delay = static_cast<int>(random() % 150);
     const auto more = RunAndKill(state.path(), int64_t{1000000} * (round + 1), 10 + delay, nullptr);
     acknowledged.insert(acknowledged.end(), more.begin(), more.end());
