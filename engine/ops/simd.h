@@ -19,6 +19,7 @@ constexpr int kLanes = 4;
 
 typedef float Vector __attribute__((vector_size(kLanes * 4)));
 typedef int32_t VectorInt __attribute__((vector_size(kLanes * 4)));
+typedef uint32_t VectorBits __attribute__((vector_size(kLanes * 4)));
 
 inline Vector Load(const float* from) {
   Vector value;
@@ -104,7 +105,8 @@ inline Vector Exp(Vector x) {
   q = q * r + 1.6666521e-1F;
   q = q * r + 4.9999994e-1F;
   const Vector value = q * (r * r) + r + 1.0F;
-  const Vector power = (Vector)(((VectorInt)shifted - (VectorInt)round + 127) << 23);
+  // Unsigned: where x is out of range it wraps around, and the value is not used or not a number.
+  const Vector power = (Vector)(((VectorBits)shifted - (VectorBits)round + 127U) << 23);
   return x < -87.33654F ? Vector{} : value * power;
 }
 
