@@ -75,7 +75,7 @@ void MultiplySlices(int64_t rows, int64_t columns, int64_t depth, const float* a
     ProductBlock<kSliceRows, 2, kAdd>(depth, left, right, c);
     return;
   }
-  float whole[kSliceRows * kSliceColumns];
+  float whole[kSliceRows * kSliceColumns] = {};
   ProductBlock<kSliceRows, 2, false>(depth, left, right, {whole, kSliceColumns});
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t column = 0; column < columns; ++column) {

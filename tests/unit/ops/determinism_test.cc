@@ -111,6 +111,25 @@ void SameBitsEveryTime(void**) {
   });
 }
 
+// Few outputs and many rows: the shapes for which a library may divide a sum over threads.
+void LongSumsToo(void**) {
+  OpRun run = OpenOpRun(WidestInstructionSet(), 2, true);
+  const OtherWork one, two;
+  for (const ops::LinearShape& shape :
+       {ops::LinearShape{4096, 64, 64}, {2048, 32, 96}, {5000, 16, 16}, {1024, 64, 192}}) {
+    Tensor x(RandomValues(shape.rows * shape.inputs, 1)), dy(RandomValues(shape.rows * shape.outputs, 2));
+    Tensor first(Values(shape.inputs * shape.outputs, 0.0));
+    assert_ok(
+        ops::LinearBackwardWeight(*run.context, shape, dy.data(), x.data(), first.data(), run.workspace));
+    for (int i = 0; i < 20; ++i) {
+      Tensor again(Values(shape.inputs * shape.outputs, 0.0));
+      assert_ok(
+          ops::LinearBackwardWeight(*run.context, shape, dy.data(), x.data(), again.data(), run.workspace));
+      assert_true(again == first);
+    }
+  }
+}
+
 void SameBitsInANewContext(void**) {
   OpRun first = OpenOpRun(WidestInstructionSet(), 2, true);
   OpRun second = OpenOpRun(WidestInstructionSet(), 2, true);
@@ -123,6 +142,7 @@ void SameBitsInANewContext(void**) {
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(traind::SameBitsEveryTime),
+      cmocka_unit_test(traind::LongSumsToo),
       cmocka_unit_test(traind::SameBitsInANewContext),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
