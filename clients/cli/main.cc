@@ -1,4 +1,5 @@
 // trainql: the shell. Reads options and scripts, opens the connection, runs, closes, and gives the exit code.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <locale.h>
 #include <unistd.h>
@@ -98,7 +99,18 @@ int Run(Session& session) {
   return Close(session, exit_code);
 }
 
+// A standard stream that is closed must not become some other file: it gets a place where writing fails.
+void HoldStandardStreams() {
+  for (int descriptor = open("/dev/null", O_RDONLY); descriptor >= 0;
+       descriptor = open("/dev/null", O_RDONLY)) {
+    if (descriptor <= STDERR_FILENO) continue;
+    close(descriptor);
+    return;
+  }
+}
+
 int Main(int count, char** arguments) {
+  HoldStandardStreams();
   setlocale(LC_CTYPE, "");
   Session session;
   if (std::string complaint = ReadOptions(count, arguments, &options); !complaint.empty()) {

@@ -51,7 +51,7 @@ class LineEditor {
     el_set(edit_, EL_EDITOR, "emacs");
     el_set(edit_, EL_HIST, history, lines);
     el_set(edit_, EL_GETCFN, ReadCharacter);
-    el_set(edit_, EL_ADDFN, "traind-complete", "complete the word", Complete);
+    el_wset(edit_, EL_ADDFN, L"traind-complete", L"complete the word", Complete);  // el_set leaks the texts
     el_set(edit_, EL_BIND, "\t", "traind-complete", nullptr);
     el_source(edit_, nullptr);
   }

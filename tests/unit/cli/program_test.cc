@@ -262,6 +262,15 @@ void a_full_disk_is_one(void**) {
               "trainql: cannot write the output: No space left on device\n");
 }
 
+void closed_standard_streams_are_not_taken_for_others(void**) {
+  Shell shell;
+  std::string command = std::string(TRAINQL) + " --embed " + shell.directory + "/state -c 'ROWS 1' 2>" +
+                        shell.directory + "/err <&- >&-";
+  assert_int_equal(WEXITSTATUS(system(command.c_str())), 1);
+  assert_text(Shell::Slurp(shell.directory + "/err"),
+              "trainql: cannot write the output: Bad file descriptor\n");
+}
+
 void too_large_scripts(void**) {
   Shell shell;
   std::string file = shell.Write("large.tql", "ECHO '" + std::string(900000, 'x') + "'");
@@ -296,6 +305,7 @@ int main() {
       cmocka_unit_test(a_second_signal_leaves_at_once),
       cmocka_unit_test(a_reader_that_leaves_is_no_error),
       cmocka_unit_test(a_full_disk_is_one),
+      cmocka_unit_test(closed_standard_streams_are_not_taken_for_others),
       cmocka_unit_test(too_large_scripts),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
