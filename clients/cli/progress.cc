@@ -138,10 +138,12 @@ void Progress::Draw(const JobProgress& progress) {
   drawn_at_ = std::chrono::steady_clock::now();
 }
 
-void Progress::Update(const JobProgress& progress) {
-  std::string& told = states_[progress.job];
-  bool changed = told != progress.state;
-  told = progress.state;
+void Progress::Update(JobProgress progress) {
+  JobProgress& told = told_[progress.job];
+  bool changed = told.state != progress.state;
+  if (std::isnan(progress.loss)) progress.loss = told.loss;  // at a job's end only its state is told
+  if (std::isnan(progress.val_loss)) progress.val_loss = told.val_loss;
+  told = progress;
   if (!LookAt(STDERR_FILENO).is_terminal) {
     if (changed) WriteError(FormatState(progress) + "\n");
     return;
@@ -161,7 +163,7 @@ void Progress::Clear() {
 
 void Progress::Reset() {
   Clear();
-  states_.clear();
+  told_.clear();
 }
 
 }  // namespace traind::cli

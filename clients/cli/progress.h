@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -16,8 +17,9 @@ struct JobProgress {
   std::string state;
   std::string text;  // a reason
   double step = 0, total_steps = 0;
-  double loss, val_loss, tokens_per_second, eta_seconds;
-  double prepared, to_prepare;
+  double loss = NAN, val_loss = NAN;
+  double tokens_per_second = 0, eta_seconds = 0;
+  double prepared = 0, to_prepare = 0;
 };
 
 JobProgress ReadProgress(const traind_event* event);
@@ -36,17 +38,17 @@ std::string FormatState(const JobProgress& progress);
 // Draws to standard error.
 class Progress {
  public:
-  void Update(const JobProgress& progress);
+  void Update(JobProgress progress);
   // Takes the bar away, so that other text can be written; the next update draws it again.
   void Clear();
   // Forgets the jobs: the next statement begins.
   void Reset();
-  bool IsShown(int64_t job) const { return states_.contains(job); }
+  bool IsShown(int64_t job) const { return told_.contains(job); }
 
  private:
   void Draw(const JobProgress& progress);
 
-  std::map<int64_t, std::string> states_;  // the state last told
+  std::map<int64_t, JobProgress> told_;  // what was last told of each job
   bool drawn_ = false;
   std::chrono::steady_clock::time_point drawn_at_{};
 };

@@ -22,9 +22,11 @@ std::string EventLine(const traind_event* event) {
 
 void TakeEvent(Session& session, const traind_event* event) {
   std::string_view kind = traind_event_kind(event);
+  int64_t job = traind_event_job(event);
+  bool seen = job == session.watched_job || session.progress.IsShown(job);
   if (kind == "progress") {
     session.progress.Update(ReadProgress(event));
-  } else if (kind != "metric" && !(kind == "state" && session.progress.IsShown(traind_event_job(event)))) {
+  } else if (kind != "metric" && !(kind == "state" && seen)) {
     session.progress.Clear();
     WriteError(EventLine(event));
   }

@@ -24,6 +24,7 @@ struct Session {
   std::map<std::string, std::string> parameters;
   std::set<std::string> used_parameters;
   Progress progress;
+  int64_t watched_job = 0;  // the job that the running statement has submitted
   bool wait = false;
   bool follow = false;
   bool check = false;

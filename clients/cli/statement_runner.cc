@@ -37,6 +37,7 @@ class Printer {
 
   // While the statement goes on: what is there is shown.
   void Flush() {
+    flushed_ = true;
     if (renderer_ != nullptr) renderer_->Flush();
     Emit();
   }
@@ -46,7 +47,7 @@ class Printer {
     if (renderer_ == nullptr) return;
     renderer_->End();
     bool table = session_.format == "table" || session_.format == "box";
-    if (table && session_.interactive && terminal_.is_terminal) {
+    if (table && session_.interactive && terminal_.is_terminal && !flushed_) {
       text_ += fmt::format("({} {})\n", rows_, rows_ == 1 ? "row" : "rows");
     }
     Emit();
@@ -100,6 +101,7 @@ class Printer {
   std::unique_ptr<Renderer> renderer_;
   std::string text_;
   int64_t rows_ = 0;
+  bool flushed_ = false;
 };
 
 void BindParameters(Session& session, traind_stmt* stmt) {
@@ -203,7 +205,7 @@ int RunStatement(Session& session, traind_stmt* stmt, const SourceText& source) 
   int32_t code = StepAll(
       session, stmt,
       [&](traind_stmt* row) {
-        if (job == 0) job = JobOf(row);
+        if (job == 0) job = session.watched_job = JobOf(row);
         printer.Row(row);
       },
       [&] { printer.Flush(); });
@@ -214,6 +216,7 @@ int RunStatement(Session& session, traind_stmt* stmt, const SourceText& source) 
   bool submitted = std::string_view(traind_stmt_kind(stmt)) == "TRAIN" && job > 0;
   if (outcome == 0 && session.wait && !session.check && submitted) outcome = WaitForJob(session, job);
   session.progress.Reset();
+  session.watched_job = 0;
   if (session.timer) {
     std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
     WriteError(fmt::format("time: {:.3f} s\n", took.count()));
