@@ -5,23 +5,12 @@
 
 #include "engine/plan/cost.h"
 #include "engine/plan/memory.h"
+#include "engine/plan/process_memory.h"
 #include "engine/plan/saturating.h"
 #include "engine/tensor/tensor.h"
 
 namespace traind::plan {
 namespace {
-
-// What lives on the heap of a training worker beyond the context that --probe measured: prepared matrix
-// products, the plan and its table, buffers of rows and messages.
-constexpr int64_t kHeapBytes = 4 << 20;
-
-// Token pages that are resident before the worker gives them back.
-constexpr int64_t kMappedDataBytes = 4 << 20;
-
-// One entry of 8 bytes for each page of 4 KiB, where no huge pages are to be had.
-int64_t PageTableBytes(int64_t arena_bytes) {
-  return arena_bytes / 512;
-}
 
 TableOptions OptionsOf(const PlanRequest& request, const DeviceSpec& device) {
   TableOptions options;
@@ -60,23 +49,13 @@ int64_t UsableBytes(const DeviceSpec& device) {
   return std::max<int64_t>(0, device.free_bytes - ReserveBytes(device));
 }
 
-std::vector<ClassBytes> ProcessTerms(const DeviceSpec& device, int64_t arena_bytes, int64_t data_bytes) {
-  std::vector<ClassBytes> terms = {{"context", SaturatingAdd(device.context_bytes, kHeapBytes)},
-                                   {"page tables", PageTableBytes(arena_bytes)}};
-  const int64_t mapped = std::min(data_bytes, kMappedDataBytes);
-  if (mapped > 0) terms.push_back({"mapped data", mapped});
-  return terms;
-}
-
-void AddMemory(const MemoryTable& table, const DeviceSpec& device, int64_t data_bytes, Plan* plan) {
+void AddMemory(const MemoryTable& table, std::vector<ClassBytes> process, Plan* plan) {
   plan->arena_bytes = RoundUp(table.arena_bytes, kArenaGranularity);
   for (ClassTotal& total : PeakByClass(table)) plan->memory.push_back({std::move(total.name), total.bytes});
   if (plan->arena_bytes > table.arena_bytes) {
     plan->memory.push_back({"rounding", plan->arena_bytes - table.arena_bytes});
   }
-  for (ClassBytes& term : ProcessTerms(device, plan->arena_bytes, data_bytes)) {
-    plan->memory.push_back(std::move(term));
-  }
+  for (ClassBytes& term : process) plan->memory.push_back(std::move(term));
   for (const ClassBytes& term : plan->memory) {
     plan->predicted_peak_bytes = SaturatingAdd(plan->predicted_peak_bytes, term.bytes);
   }
@@ -92,7 +71,7 @@ Result<Candidate> CandidateOf(const PlanRequest& request, const DeviceSpec& devi
   Plan& plan = candidate.plan;
   plan.strategy = strategy;
   plan.device = device;
-  AddMemory(table, device, request.data_bytes, &plan);
+  AddMemory(table, TrainingProcess(request, device, table), &plan);
   plan.compute_seconds = StepSeconds(table, device);
   plan.step_seconds = plan.compute_seconds;
   plan.validation_seconds = ValidationSeconds(request, table, device);

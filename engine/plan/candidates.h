@@ -16,12 +16,8 @@ int64_t ReserveBytes(const DeviceSpec& device);
 // What a worker may take.
 int64_t UsableBytes(const DeviceSpec& device);
 
-// Everything resident in a worker besides its arena: context, kernels made for the shapes of the model, page
-// tables, and the part of the token file that is mapped at once.
-std::vector<ClassBytes> ProcessTerms(const DeviceSpec& device, int64_t arena_bytes, int64_t data_bytes);
-
-// Sets arena_bytes, memory and predicted_peak_bytes.
-void AddMemory(const MemoryTable& table, const DeviceSpec& device, int64_t data_bytes, Plan* plan);
+// Sets arena_bytes, memory and predicted_peak_bytes; `process` is what is resident besides the arena.
+void AddMemory(const MemoryTable& table, std::vector<ClassBytes> process, Plan* plan);
 
 // A strategy on a device. The plan's memory, times and disk are set; its steps, run time and cost are left
 // open.

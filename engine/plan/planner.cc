@@ -10,6 +10,7 @@
 #include "engine/plan/cost.h"
 #include "engine/plan/memory.h"
 #include "engine/plan/plan_hash.h"
+#include "engine/plan/process_memory.h"
 #include "engine/plan/refusal.h"
 #include "engine/plan/run_time.h"
 #include "engine/plan/saturating.h"
@@ -209,7 +210,7 @@ Result<Plan> PlanInference(const ModelSpec& model, const DeviceSpec& device, int
   Plan plan;
   plan.strategy.micro_batch = sequences;
   plan.device = device;
-  AddMemory(table, device, 0, &plan);
+  AddMemory(table, InferenceProcess(device, table), &plan);
   plan.step_seconds = plan.compute_seconds = InstructionSeconds(table, InstructionKind::kValidate, device);
   plan.start_seconds = StartSeconds(plan.arena_bytes, table.parameter_elements);
   if (!Fits(plan)) return RefuseInference(plan, table.parameter_elements);

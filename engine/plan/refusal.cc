@@ -7,6 +7,7 @@
 #include "engine/base/quantity.h"
 #include "engine/plan/candidates.h"
 #include "engine/plan/memory.h"
+#include "engine/plan/process_memory.h"
 #include "engine/plan/saturating.h"
 #include "engine/tensor/tensor.h"
 
@@ -29,8 +30,12 @@ int64_t PeakBytes(const PlanRequest& request, const DeviceSpec& device, const Mo
   options.validates = request.validates;
   const Strategy smallest{1, training.sequences_per_batch()};
   const int64_t arena = RoundUp(ArenaBytes(model, training, smallest, options), kArenaGranularity);
+  ModelSpec shallow = model;  // has the same matrix products
+  shallow.num_hidden_layers = 1;
+  const Result<MemoryTable> table = BuildTrainingTable(shallow, training, smallest, options);
+  if (!table.ok()) return kTooLarge;
   int64_t peak = arena;
-  for (const ClassBytes& term : ProcessTerms(device, arena, request.data_bytes)) {
+  for (const ClassBytes& term : TrainingProcess(request, device, *table)) {
     peak = SaturatingAdd(peak, term.bytes);
   }
   return peak;

@@ -5,6 +5,10 @@
 #include <random>
 #include <vector>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 #include "engine/plan/verify.h"
 #include "tests/support/test.h"
 #include "tests/unit/model/model_fixture.h"
@@ -123,6 +127,26 @@ void AbandonedStepsLeaveNothing(void**) {
   }
 }
 
+// The guard itself: a dead slot holds NaN and, under AddressSanitizer, traps.
+void DeadSlotsMayNotBeTouched(void**) {
+  ModelFixture fixture(SmallLlama(), {1, 1}, {.poison = true});
+  const plan::Slot* logits = fixture.model->table().FindSlot("logits");
+  assert_non_null(logits);
+  std::byte* const address = fixture.arena->data() + logits->offset;
+#if defined(__SANITIZE_ADDRESS__)
+  assert_true(__asan_address_is_poisoned(address) != 0);
+#else
+  float value = 0;
+  std::memcpy(&value, address, sizeof value);
+  assert_true(value != value);
+#endif
+  fixture.Fill(1, 0);
+  assert_ok(fixture.model->Run({plan::InstructionKind::kForward}));
+  float value_of_live_slot = 0;
+  std::memcpy(&value_of_live_slot, address, sizeof value_of_live_slot);
+  assert_true(value_of_live_slot == value_of_live_slot);
+}
+
 }  // namespace
 }  // namespace traind::model
 
@@ -131,6 +155,7 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(PoisonedAndReusedGivesTheSameBits),
       cmocka_unit_test(AbandonedStepsLeaveNothing),
+      cmocka_unit_test(DeadSlotsMayNotBeTouched),
   };
   return cmocka_run_group_tests_name("memory_reuse", tests, nullptr, nullptr);
 }
