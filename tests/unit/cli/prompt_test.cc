@@ -154,6 +154,7 @@ void events_are_printed_above_the_prompt(void**) {
   prompt.Until("ROWS");
   prompt.Type(" 2;\n");
   prompt.Until("(2 rows)");
+  prompt.Until("trainql> ");
   prompt.Type("\x04");
   assert_int_equal(prompt.Wait(), 0);
 }
@@ -168,6 +169,7 @@ void a_lost_daemon_is_opened_again(void**) {
   prompt.Until("trainql> ");
   prompt.Type("ROWS 2;\n");
   prompt.Until("(2 rows)");
+  prompt.Until("trainql> ");
   prompt.Type("\x04");
   assert_int_equal(prompt.Wait(), 0);
 }
@@ -181,6 +183,7 @@ void words_are_completed_from_the_grammar(void**) {
   prompt.Until("trainql> ");
   prompt.Type(".pl\tloss 7\n");
   prompt.Until("loss of job 7");
+  prompt.Until("trainql> ");
   prompt.Type("\x04");
   assert_int_equal(prompt.Wait(), 0);
 }
