@@ -1,13 +1,26 @@
 // The loop and its handles. A handle's memory lives until libuv has called its close callback.
 #include "daemon/loop.h"
 
+#include <time.h>
+
 #include <utility>
+
+#include "engine/base/log.h"
 
 namespace traind::daemon {
 namespace {
 
 // Posted tasks yield to other events of the loop after this long.
 constexpr uint64_t kPostedSliceNs = 5'000'000;
+
+// A turn that is worth a line in the log: was it work, or a processor that was given to others?
+constexpr int64_t kLongTurnNs = 50'000'000;
+
+int64_t ProcessorNs() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
+}
 
 template <typename State>
 void CloseAndFree(State* state) {
@@ -64,11 +77,17 @@ void Loop::RunPosted() {
 void Loop::MeterTurn() {
   const uint64_t now = uv_hrtime();
   const uint64_t idle = uv_metrics_idle_time(&loop_);
+  const int64_t processor = ProcessorNs();
   if (turn_began_ns_ != 0) {
     const auto busy =
         static_cast<int64_t>(now - turn_began_ns_) - static_cast<int64_t>(idle - idle_before_ns_);
     lag_.Record(busy);
+    if (busy > kLongTurnNs) {
+      Log(LogLevel::kDebug, "a turn of the loop took {:.1f} ms, {:.1f} ms of it on the processor",
+          static_cast<double>(busy) * 1e-6, static_cast<double>(processor - processor_before_ns_) * 1e-6);
+    }
   }
+  processor_before_ns_ = processor;
   turn_began_ns_ = now;
   idle_before_ns_ = idle;
 }

@@ -46,6 +46,7 @@ class Loop {
   LagMeter lag_;
   uint64_t turn_began_ns_ = 0;
   uint64_t idle_before_ns_ = 0;
+  int64_t processor_before_ns_ = 0;
 };
 
 // A timer of the loop; destruction stops it. The action may destroy its own timer.

@@ -121,8 +121,9 @@ Status Assemble(const Options& options, const StateDirectory& directory, Daemon*
   parts.supervisor = daemon->supervisor.get();
   parts.daemon = &state;
   parts.idle_exit_seconds = options.idle_exit_seconds;
-  parts.stop_listening = [&directory, &options] {
+  parts.stop_listening = [&directory, &options, daemon] {
     NotifyServiceManager("STOPPING=1");
+    daemon->inventory->Stop();  // a probe that hangs holds nobody up
     if (!options.embedded) directory.StopListening();
   };
   daemon->server = std::make_unique<Server>(std::move(parts));

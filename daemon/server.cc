@@ -135,6 +135,9 @@ void Server::ShutDown(const std::function<void(Json)>& reply) {
   Log(LogLevel::kInfo, "leaving: jobs are stopped with a checkpoint");
   parts_.stop_listening();
   parts_.supervisor->Stop([this](const Json& stopped) {
+    const Status leaving(ErrorCode::SHUTTING_DOWN, "the daemon was stopped; jobs go on when it runs again",
+                         "WAIT FOR JOB waits again");
+    for (const auto& [id, client] : clients_) client.session->EndWaiting(leaving);
     for (const auto& action : replies_) action(stopped);
     flush_until_ = Now() + kFlushSeconds;
     LeaveWhenFlushed();

@@ -52,6 +52,9 @@ class Session : public std::enable_shared_from_this<Session> {
   // Sends a connection-level error and closes.
   void Refuse(const Status& status);
 
+  // The daemon is leaving: ends what waits, follows or has not begun with this error.
+  void EndWaiting(const Status& status);
+
   bool said_hello() const { return said_hello_; }
   size_t unsent_bytes() const { return channel_->unsent_bytes(); }
 

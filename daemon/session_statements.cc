@@ -209,6 +209,19 @@ void Session::InterruptRequest(const RequestPtr& request) {
   FinishRequest(request, Interrupted());
 }
 
+void Session::EndWaiting(const Status& status) {
+  if (closing_) return;
+  queue_.clear();
+  std::vector<RequestPtr> ended;
+  for (const auto& [id, request] : requests_) {
+    const bool waits = request->phase == Request::Phase::kQueued ||
+                       request->phase == Request::Phase::kWaiting ||
+                       request->phase == Request::Phase::kFollowing;
+    if (waits) ended.push_back(request);
+  }
+  for (const RequestPtr& request : ended) FinishRequest(request, status);
+}
+
 // Sends the last message of a request and forgets it.
 void Session::FinishRequest(const RequestPtr& request, const Status& status) {
   const RequestPtr finished = request;  // the caller's reference may be in what is erased here

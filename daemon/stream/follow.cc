@@ -61,6 +61,7 @@ void Follow::Read() {
         batch->status = status.status();
         if (!status.ok()) return;
         batch->terminal = InfoOf(status->state).terminal;
+        if (!next) return;
         const auto rows = next(reader, &batch->after);
         batch->status = rows.status();
         if (!rows.ok()) return;

@@ -20,6 +20,7 @@ namespace {
 
 constexpr double kFencedAgainSeconds = 0.1;
 constexpr double kMemoryAgainSeconds = 3;
+constexpr double kNoDeviceAgainSeconds = 60;
 constexpr double kMinSecondsLeft = 0.001;  // 0 would mean that the budget is no target
 
 // What one job of the queue came to.
@@ -53,6 +54,10 @@ Status ChangeState(const Pass& pass, const JobRecord& job, JobChange change, con
   return pass.Write([&](Transaction& transaction) {
     return Apply(transaction, job.id, change, reason, pass.now).status();
   });
+}
+
+std::string HolderText(const std::string& holder, const DeviceKey& device) {
+  return fmt::format("{} holds {}", holder, DeviceName(device));
 }
 
 // The devices that ON allows, free or not.
@@ -243,8 +248,7 @@ Result<Try> TryJob(const Pass& pass, const JobRecord& job, const std::vector<Dev
     if (holder == pass.view.busy.end()) {
       free.push_back(device);
     } else {
-      holders += fmt::format("{}{} holds {}", holders.empty() ? "" : ", ", holder->second,
-                             DeviceName(holder->first));
+      holders += (holders.empty() ? "" : ", ") + HolderText(holder->second, holder->first);
     }
   }
   if (free.empty()) {
@@ -266,20 +270,17 @@ Result<Try> TryJob(const Pass& pass, const JobRecord& job, const std::vector<Dev
   return started;
 }
 
-// Everybody behind a job that starts or blocks waits for it: one statement, however long the queue is.
+// Everybody behind this job waits for the same: one statement, however long the queue is.
 Status ExplainWaiting(const Pass& pass, int64_t behind, const std::string& reason, QueuePass* result) {
   TRAIND_ASSIGN(
       const auto waiting,
-      pass.reader.Query("SELECT id FROM main._jobs WHERE state = 'QUEUED' AND id > ?1 AND reason <> ?2 "
-                        "AND devices = 'null'",
+      pass.reader.Query("SELECT id FROM main._jobs WHERE state = 'QUEUED' AND id > ?1 AND reason <> ?2",
                         {behind, reason}));
   if (waiting.empty()) return Ok();
   for (const auto& row : waiting) result->changed.push_back(std::get<int64_t>(row[0]));
   return pass.Write([&](Transaction& transaction) {
-    return transaction.Run(
-        "UPDATE _jobs SET reason = ?2 WHERE state = 'QUEUED' AND id > ?1 AND reason <> ?2 "
-        "AND devices = 'null'",
-        {behind, reason});
+    return transaction.Run("UPDATE _jobs SET reason = ?2 WHERE state = 'QUEUED' AND id > ?1 AND reason <> ?2",
+                           {behind, reason});
   });
 }
 
@@ -343,6 +344,11 @@ Result<QueuePass> RunQueue(Reader& reader, const DaemonState& daemon, const Queu
   TRAIND_ASSIGN(const std::vector<int64_t> queued, QueuedJobs(reader));
   if (queued.empty()) return result;
   const std::vector<DeviceSpec> devices = daemon.devices();
+  if (devices.empty()) {
+    result.again_seconds = kNoDeviceAgainSeconds;
+    TRAIND_TRY(ExplainWaiting(pass, 0, "this machine's devices are not known: traind.log says why", &result));
+    return result;
+  }
   for (const int64_t id : queued) {
     TRAIND_ASSIGN(const JobRecord job, LoadJob(reader, id));
     if (job.state != JobState::kQueued) continue;
@@ -353,11 +359,9 @@ Result<QueuePass> RunQueue(Reader& reader, const DaemonState& daemon, const Queu
     result.launch = std::move(tried.launch);
     const bool all_busy = view.busy.size() >= devices.size();
     if (!result.launch && !tried.blocks && !all_busy) continue;
-    const std::string reason =
-        result.launch ? fmt::format("{} holds {}", job.Display(), DeviceName(result.launch->device))
-        : tried.blocks
-            ? fmt::format("waits behind {}", job.Display())
-            : fmt::format("{} holds {}", view.busy.begin()->second, DeviceName(view.busy.begin()->first));
+    if (result.launch) break;  // the pass that follows says it to the others
+    const std::string reason = tried.blocks ? fmt::format("waits behind {}", job.Display())
+                                            : HolderText(view.busy.begin()->second, view.busy.begin()->first);
     TRAIND_TRY(ExplainWaiting(pass, id, reason, &result));
     break;
   }

@@ -45,10 +45,13 @@ Result<Outcome> Execute(const grammar::Statement& statement, const Context& cont
     reply.session->variables[let->name.name] = let->value;
     return Replied(std::move(reply));
   }
-  if (std::holds_alternative<grammar::Select>(statement)) {  // the session's variables, by name
+  if (std::holds_alternative<grammar::Select>(
+          statement)) {  // the session's variables and the parameters, by name
     Reply reply;
     reply.columns = {{"name", "text"}};
-    for (const auto& [name, value] : context.session.variables) reply.rows.push_back({name});
+    auto variables = context.session.variables;
+    variables.insert(context.parameters.begin(), context.parameters.end());
+    for (const auto& [name, value] : variables) reply.rows.push_back({name});
     return Replied(std::move(reply));
   }
   const auto* set = std::get_if<grammar::Set>(&statement);
@@ -490,6 +493,32 @@ void a_client_that_reads_nothing_is_not_read(void**) {
   assert_true(other.Await(1).contains("done"));
 }
 
+void jobs_without_devices_say_so(void**) {
+  TestServer server;  // its inventory is empty
+  const int64_t job = InsertExampleJob(&server);
+  TestClient client(server);
+  client.Execute(1, "SET waiting = " + std::to_string(job), Json{{"progress", true}});  // opens the queue
+  std::string text;
+  while (text.find("devices are not known") == std::string::npos) {
+    const auto message = client.Receive();
+    if (message->contains("progress") && (*message)["progress"]["text"].is_string()) {
+      text = (*message)["progress"]["text"].get<std::string>();
+    }
+  }
+}
+
+void a_leaving_daemon_tells_those_who_wait(void**) {
+  TestServer server;
+  const int64_t job = InsertExampleJob(&server);
+  TestClient client(server);
+  client.Execute(1, "SET waiting = " + std::to_string(job));
+  client.Execute(2, "SET rows = 1");
+  assert_true(client.Await(2).contains("done"));
+  server.Stop();
+  assert_text(client.Await(1)["error"]["name"].get<std::string>(), "SHUTTING_DOWN");
+  assert_false(client.Receive().has_value());
+}
+
 void shutdown_is_for_the_embedded(void**) {
   TestServer server;
   TestClient client(server);
@@ -566,6 +595,8 @@ int main() {
       cmocka_unit_test(subscribers_get_events),
       cmocka_unit_test(slow_readers_are_bounded),
       cmocka_unit_test(a_client_that_reads_nothing_is_not_read),
+      cmocka_unit_test(jobs_without_devices_say_so),
+      cmocka_unit_test(a_leaving_daemon_tells_those_who_wait),
       cmocka_unit_test(shutdown_is_for_the_embedded),
       cmocka_unit_test(hostile_messages_break_only_their_own_connection),
   };

@@ -43,7 +43,11 @@ class TestServer {
     thread_ = std::thread([this] { Run(); });
     while (!ready_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  ~TestServer() {
+  ~TestServer() { Stop(); }
+
+  // As SIGTERM does; returns when the loop has ended.
+  void Stop() {
+    if (!thread_.joinable()) return;
     loop_->Post([this] { server_->ShutDown(); });
     thread_.join();
   }
