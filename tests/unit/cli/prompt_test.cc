@@ -52,6 +52,22 @@ class Prompt {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
+  // Ctrl-D, again while nothing comes of it: one that arrives while the line editor is still taking hold of
+  // the terminal is lost, as it is for a person. The exit code.
+  int Leave() {
+    for (int press = 0; press < 100; ++press) {
+      if (write(terminal_, "\x04", 1) != 1) break;
+      for (int tick = 0; tick < 50; ++tick) {
+        int status = 0;
+        if (waitpid(pid_, &status, WNOHANG) == pid_) {
+          return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        }
+        usleep(10000);
+      }
+    }
+    return Wait();
+  }
+
   void Signal(int number) { kill(pid_, number); }
 
  private:
@@ -99,8 +115,7 @@ void history_outlives_the_shell(void**) {
     prompt.Type("ROWS 3;\n");
     prompt.Until("(3 rows)");
     prompt.Until("trainql> ");
-    prompt.Type("\x04");
-    assert_int_equal(prompt.Wait(), 0);
+    assert_int_equal(prompt.Leave(), 0);
   }
   Prompt prompt(shell);
   prompt.Until("trainql> ");
@@ -110,8 +125,7 @@ void history_outlives_the_shell(void**) {
   prompt.Type(".history\n");
   prompt.Until("ROWS 3;");
   prompt.Until("trainql> ");
-  prompt.Type("\x04");
-  assert_int_equal(prompt.Wait(), 0);
+  assert_int_equal(prompt.Leave(), 0);
 }
 
 void ctrl_c_ends_the_statement_and_not_the_shell(void**) {
@@ -130,8 +144,7 @@ void ctrl_c_ends_the_statement_and_not_the_shell(void**) {
   prompt.Type("ROWS 2;\n");
   prompt.Until("(2 rows)");
   prompt.Until("trainql> ");
-  prompt.Type("\x04");
-  assert_int_equal(prompt.Wait(), 0);
+  assert_int_equal(prompt.Leave(), 0);
 }
 
 void sigterm_ends_the_shell(void**) {
@@ -155,8 +168,7 @@ void events_are_printed_above_the_prompt(void**) {
   prompt.Type(" 2;\n");
   prompt.Until("(2 rows)");
   prompt.Until("trainql> ");
-  prompt.Type("\x04");
-  assert_int_equal(prompt.Wait(), 0);
+  assert_int_equal(prompt.Leave(), 0);
 }
 
 void a_lost_daemon_is_opened_again(void**) {
@@ -170,8 +182,7 @@ void a_lost_daemon_is_opened_again(void**) {
   prompt.Type("ROWS 2;\n");
   prompt.Until("(2 rows)");
   prompt.Until("trainql> ");
-  prompt.Type("\x04");
-  assert_int_equal(prompt.Wait(), 0);
+  assert_int_equal(prompt.Leave(), 0);
 }
 
 void words_are_completed_from_the_grammar(void**) {
@@ -184,8 +195,7 @@ void words_are_completed_from_the_grammar(void**) {
   prompt.Type(".pl\tloss 7\n");
   prompt.Until("loss of job 7");
   prompt.Until("trainql> ");
-  prompt.Type("\x04");
-  assert_int_equal(prompt.Wait(), 0);
+  assert_int_equal(prompt.Leave(), 0);
 }
 
 }  // namespace

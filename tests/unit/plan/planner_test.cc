@@ -75,8 +75,8 @@ void MemoryAddsUp(void**) {
   int64_t sum = 0, arena = 0;
   for (const ClassBytes& row : plan.memory) {
     sum += row.bytes;
-    const bool process = row.memory_class == "context" || row.memory_class == "process" ||
-                         row.memory_class == "mapped data";
+    const bool process =
+        row.memory_class == "context" || row.memory_class == "process" || row.memory_class == "mapped data";
     if (!process) arena += row.bytes;
   }
   assert_int_equal(sum, plan.predicted_peak_bytes);
