@@ -2,6 +2,7 @@
 #include "engine/plan/cost.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/plan/saturating.h"
 
@@ -13,29 +14,51 @@ double D(int64_t value) {
 }
 
 // Arithmetic per element of the elementwise operators, counted with exp, log and division as several; and the
-// share of the device's matrix rate that an operator's own code attains.
+// share of the device's matrix rate that an operator's own code attains on data in the caches.
 struct OpRate {
   OpKind kind;
   double flops_per_element;
   double share;
 };
 constexpr OpRate kRates[kOpKinds] = {
-    {OpKind::kEmbedding, 1, 0.05},     {OpKind::kRmsNorm, 6, 0.10},   {OpKind::kLinear, 0, 1.00},
-    {OpKind::kRope, 3, 0.05},          {OpKind::kAttention, 0, 0.45}, {OpKind::kSwiglu, 20, 0.10},
-    {OpKind::kCrossEntropy, 20, 0.10}, {OpKind::kFill, 0, 0.10},      {OpKind::kAdd, 1, 0.10},
-    {OpKind::kSquareNorm, 2, 0.10},    {OpKind::kAdamw, 16, 0.10},
+    {OpKind::kEmbedding, 1, 0.06},     {OpKind::kRmsNorm, 6, 0.17},   {OpKind::kLinear, 0, 0.97},
+    {OpKind::kRope, 3, 0.25},          {OpKind::kAttention, 0, 0.55}, {OpKind::kSwiglu, 20, 0.70},
+    {OpKind::kCrossEntropy, 20, 0.33}, {OpKind::kFill, 0, 0.10},      {OpKind::kAdd, 1, 0.06},
+    {OpKind::kSquareNorm, 2, 0.12},    {OpKind::kAdamw, 16, 0.43},
 };
 
-// Waking the threads and entering the operator.
-constexpr double kCallSeconds = 4e-6;
+// Entering an operator.
+constexpr double kCallSeconds = 0.6e-6;
 
-// Small matrices do not reach the rate of large ones: rows, inputs and outputs at which half of it is
-// reached.
-constexpr double kHalfRate = 6;
+// An operator that takes one thread less than the first is left to one thread (engine/ops' Context decides
+// so); others pay the second for waking the rest.
+constexpr double kSecondsWorthWaking = 0.25e-3;
+constexpr double kWakeSeconds = 20e-6;
 
-double LinearShare(const OpDimensions& size) {
-  auto reached = [](int64_t extent) { return D(extent) / (D(extent) + kHalfRate); };
-  return reached(size.rows) * reached(size.input) * reached(size.output);
+// Small extents do not reach the rate of large ones; the extent at which half of it is reached.
+constexpr double kHalfOfLinear = 1;  // each of rows, inputs and outputs
+constexpr double kHalfOfHead = 8;    // a head of attention
+
+double Reached(int64_t extent, double half) {
+  return D(extent) / (D(extent) + half);
+}
+
+double Share(const OpCall& call) {
+  const OpDimensions& size = call.dimensions;
+  const double share = kRates[static_cast<int>(call.kind)].share;
+  if (call.kind == OpKind::kAttention) return share * Reached(size.head_size, kHalfOfHead);
+  if (call.kind != OpKind::kLinear) return share;
+  return share * Reached(size.rows, kHalfOfLinear) * Reached(size.input, kHalfOfLinear) *
+         Reached(size.output, kHalfOfLinear);
+}
+
+// What a call touches was mostly just touched by the call before: as long as it is little, it comes from the
+// caches, several times as fast as from memory.
+double Speedup(double bytes) {
+  constexpr double kCached = 8e6, kUncached = 64e6, kMost = 5;
+  if (bytes <= kCached) return kMost;
+  if (bytes >= kUncached) return 1;
+  return kMost - (kMost - 1) * std::log(bytes / kCached) / std::log(kUncached / kCached);
 }
 
 // Causal attention skips half of its square. Forward makes two products of it, backward five.
@@ -85,11 +108,13 @@ OpCost CostOf(const OpCall& call, const DeviceSpec& device) {
   OpCost cost;
   cost.flops = Flops(call);
   cost.bytes = Bytes(call);
-  double share = kRates[static_cast<int>(call.kind)].share;
-  if (call.kind == OpKind::kLinear) share = LinearShare(call.dimensions);
-  const double compute = cost.flops / std::max(1.0, device.matmul_flops_per_second * share);
-  const double memory = cost.bytes / std::max(1.0, device.memory_bytes_per_second);
-  cost.seconds = std::max(compute, memory) + kCallSeconds;
+  const double threads = std::max(1.0, D(device.threads));
+  const double compute = cost.flops / std::max(1.0, device.matmul_flops_per_second / threads * Share(call));
+  const double memory =
+      cost.bytes / std::max(1.0, device.memory_bytes_per_second / threads * Speedup(cost.bytes));
+  const double alone = std::max(compute, memory);
+  const bool spread = threads > 1 && alone >= kSecondsWorthWaking;
+  cost.seconds = kCallSeconds + (spread ? alone / threads + kWakeSeconds : alone);
   return cost;
 }
 

@@ -12,8 +12,9 @@ namespace traind::plan {
 struct OpCost {
   double flops = 0;
   double bytes = 0;  // read and written
-  double seconds =
-      0;  // max(flops / attainable FLOP/s of the shape, bytes / attainable bytes/s) + a call's overhead
+  // A call's overhead + max(flops / attainable FLOP/s, bytes / attainable bytes/s), on one thread or on all
+  // as engine/ops would.
+  double seconds = 0;
 };
 OpCost CostOf(const OpCall& call, const DeviceSpec& device);
 

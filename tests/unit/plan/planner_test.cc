@@ -469,7 +469,7 @@ void HashCoversWhatBitsDependOn(void**) {
       [](PlanRequest* r) { r->devices[0].instruction_set = "avx2"; },
       [](PlanRequest* r) { r->devices[0].libraries = "oneDNN 3.0"; },
       [](PlanRequest* r) {
-        r->keep = Strategy{1, 32};
+        r->keep = Strategy{16, 2};
       },
   };
   for (Change change : different) {
