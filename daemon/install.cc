@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +18,10 @@
 #include <string>
 #include <vector>
 
+#include "daemon/statements/reboot_notice.h"
 #include "engine/base/descriptor.h"
 #include "engine/base/io.h"
+#include "engine/base/log.h"
 #include "engine/base/publish.h"
 
 extern char** environ;
@@ -51,15 +54,25 @@ Result<Finished> RunProgram(const std::vector<std::string>& arguments, const std
   posix_spawn_file_actions_adddup2(&actions, in_read.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out_write.get(), STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  // A program that does not read its input ends with an exit code of its own, not with our SIGPIPE.
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGPIPE);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t pid = 0;
-  const int error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  const int error = posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0)
     return Status(ErrorCode::FILE_NOT_FOUND, fmt::format("{}: {}", arguments[0], strerror(error)));
   in_read.reset();
   out_write.reset();
-  if (write(in_write.get(), input.data(), input.size()) < 0) {
-    return Status(ErrorCode::IO, fmt::format("{}: {}", arguments[0], strerror(errno)));
+  if (write(in_write.get(), input.data(), input.size()) < 0 && errno != EPIPE) {
+    Log(LogLevel::kWarning, "{}: {}", arguments[0], strerror(errno));
   }
   in_write.reset();
   Finished finished;
@@ -98,6 +111,10 @@ std::string UnitText(const std::string& program, const std::string& state) {
       "KillMode=process\nTimeoutStopSec=90\n\n"
       "[Install]\nWantedBy=default.target\n",
       program, state);
+}
+
+std::string MarkPath(const Options& options) {
+  return options.state_directory + "/" + std::string(kInstalledMark);
 }
 
 bool HasUserManager() {
@@ -162,11 +179,13 @@ Status Install(const Options& options, const Environment& environment) {
             fmt::format("{} cannot be written into a unit or crontab", options.state_directory),
             "choose a directory without quotes, $, % and backslashes"};
   }
-  if (HasUserManager()) return InstallService(program, options, environment);
-  return InstallCrontab(program, options);
+  TRAIND_TRY(HasUserManager() ? InstallService(program, options, environment)
+                              : InstallCrontab(program, options));
+  TRAIND_TRY(PosixIo().MakeDirectories(options.state_directory));
+  return PublishFile(PosixIo(), MarkPath(options), "");
 }
 
-Status Uninstall(const Environment& environment) {
+Status Uninstall(const Options& options, const Environment& environment) {
   bool removed = false;
   const std::string unit = UnitPath(environment);
   if (const auto info = PosixIo().Stat(unit); info.ok() && info->kind == FileKind::kRegular) {
@@ -181,6 +200,7 @@ Status Uninstall(const Environment& environment) {
     TRAIND_TRY(WriteCrontab(kept));
     removed = true;
   }
+  TRAIND_TRY(PosixIo().Remove(MarkPath(options)));
   fputs(removed ? "removed\n" : "nothing was installed\n", stdout);
   return Ok();
 }

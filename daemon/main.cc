@@ -23,6 +23,7 @@
 #include "daemon/reply.h"
 #include "daemon/server.h"
 #include "daemon/state_directory.h"
+#include "daemon/statements/reboot_notice.h"
 #include "daemon/stream/hub.h"
 #include "daemon/supervisor/children.h"
 #include "daemon/supervisor/spawn.h"
@@ -103,6 +104,8 @@ Status Assemble(const Options& options, const StateDirectory& directory, Daemon*
       daemon->hub->JobChanged(job);
     });
   };
+
+  state.reboot_notice = [path = directory.path()] { return TakeRebootNotice(PosixIo(), path); };
 
   const std::string worker = WorkerProgram();
   TRAIND_ASSIGN(daemon->statements, Pool::Start(loop, catalog, kStatementThreads, kMaxStatementThreads));
@@ -211,7 +214,7 @@ int Main(const std::vector<std::string>& arguments) {
     case Options::Action::kInstall:
     case Options::Action::kUninstall: {
       const Status status = options->action == Options::Action::kInstall ? Install(*options, environment)
-                                                                         : Uninstall(environment);
+                                                                         : Uninstall(*options, environment);
       if (!status.ok()) Explain(status, Options());
       return status.ok() ? 0 : kExitNoStart;
     }

@@ -44,6 +44,8 @@ struct DaemonState {
   std::function<bool(const std::string& node, int64_t index)> device_busy;
   std::function<void(int64_t job)>
       job_changed;  // tells the supervisor and waiters, after a commit; any thread
+  std::function<std::optional<std::string>()>
+      reboot_notice;  // what a submission adds, if anything; any thread
 };
 
 struct Column {

@@ -13,6 +13,7 @@ namespace traind::cli {
 namespace {
 
 constexpr int kListWidth = 78;
+constexpr size_t kMostNames = 200;
 
 bool IsWordCharacter(char c) {
   return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -28,6 +29,49 @@ bool StartsWith(std::string_view word, std::string_view beginning) {
          std::equal(beginning.begin(), beginning.end(), word.begin(), [](char a, char b) {
            return tolower(static_cast<unsigned char>(a)) == tolower(static_cast<unsigned char>(b));
          });
+}
+
+// Where names of one kind stand, by the word before them.
+struct NameSource {
+  std::string_view before;
+  const char* query;
+};
+constexpr NameSource kNameSources[] = {
+    {"MODEL", "SELECT name FROM sys_models"},
+    {"OF", "SELECT name FROM sys_models"},
+    {"LIKE", "SELECT name FROM sys_models"},
+    {"DATASET", "SELECT name FROM sys_datasets"},
+    {"FROM", "SELECT name FROM sys_datasets"},
+    {"JOB", "SELECT DISTINCT name FROM sys_jobs WHERE name IS NOT NULL"},
+};
+
+std::string LastWord(std::string_view text) {
+  size_t end = text.find_last_not_of(" \t\r\n");
+  if (end == std::string_view::npos) return {};
+  size_t begin = end + 1;
+  while (begin > 0 && IsWordCharacter(text[begin - 1])) --begin;
+  std::string word(text.substr(begin, end + 1 - begin));
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char c) { return static_cast<char>(toupper(c)); });
+  return word;
+}
+
+// The names that may stand behind `text`, as the catalog has them.
+std::vector<std::string> NamesAfter(traind_conn* conn, std::string_view text) {
+  std::vector<std::string> names;
+  std::string before = LastWord(text);
+  for (const NameSource& source : kNameSources) {
+    traind_stmt* stmt = nullptr;
+    if (source.before != before || traind_prepare(conn, source.query, -1, &stmt, nullptr) != TRAIND_OK)
+      continue;
+    while (names.size() < kMostNames && traind_step(stmt) == TRAIND_ROW) {
+      const char* name = nullptr;
+      if (traind_column_text(stmt, 0, &name, nullptr) == TRAIND_OK && name != nullptr)
+        names.emplace_back(name);
+    }
+    traind_stmt_free(stmt);
+  }
+  return names;
 }
 
 // The keywords in the expected list of the last error of `text`.
@@ -84,6 +128,8 @@ Completion CompleteWord(traind_conn* conn, const std::string& text) {
   size_t begin = text.size();
   while (begin > 0 && IsWordCharacter(text[begin - 1])) --begin;
   std::vector<std::string> words = ExpectedIn(conn, text.substr(0, begin) + " ) ");
+  std::vector<std::string> names = NamesAfter(conn, std::string_view(text).substr(0, begin));
+  words.insert(words.end(), names.begin(), names.end());
   return Choose(std::move(words), std::string_view(text).substr(begin));
 }
 

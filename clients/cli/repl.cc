@@ -23,6 +23,10 @@
 namespace traind::cli {
 namespace {
 
+// Ctrl-D. Typed while the terminal is still in line mode, it comes out of the kernel as a NUL once that has
+// ended.
+constexpr char kEndOfInput = 0x04;
+
 // What the continuation prompt shows for what is open.
 struct OpenPrompt {
   std::string_view open;
@@ -105,6 +109,7 @@ class LineEditor {
       ssize_t got = read(STDIN_FILENO, &byte, 1);
       if (got == 0) return 0;
       if (got < 0) return -1;
+      if (byte == '\0') byte = kEndOfInput;
       size_t used = mbrtowc(out, &byte, 1, &state);
       if (used == static_cast<size_t>(-2)) continue;
       if (used == static_cast<size_t>(-1)) *out = L'?';

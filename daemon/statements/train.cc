@@ -194,6 +194,10 @@ Result<Outcome> Run(const grammar::Train& statement, const Context& context) {
     notices.push_back(
         fmt::format("made the model {} with the specification of {}", train.target_name, train.model.name));
   }
+  if (!submission.existing && !context.session.embedded && context.daemon.reboot_notice) {
+    auto notice = context.daemon.reboot_notice();
+    if (notice) notices.push_back(*std::move(notice));
+  }
   return OutcomeOf(statement, context, submission.id, draft.wait_timeout, std::move(notices));
 }
 

@@ -114,8 +114,13 @@ void Texts(Peer& peer, const Json& request) {
   Done(peer, request["id"], 4);
 }
 
-// SELECT: a job of .plot, then its curve.
+// SELECT: names of models; a job of .plot, then its curve.
 void Select(Peer& peer, const Json& request) {
+  if (request["text"].get<std::string>().find("sys_models") != std::string::npos) {
+    Columns(peer, request["id"], {{"name", "text"}});
+    Send(peer, {{"id", request["id"]}, {"rows", {{"nightly"}, {"small"}}}});
+    return Done(peer, request["id"], 2);
+  }
   if (request["text"].get<std::string>().find("sys_jobs") != std::string::npos) {
     Json job = request["parameters"]["job"];
     Columns(peer, request["id"], {{"id", "integer"}, {"name", "text"}, {"step", "integer"}});

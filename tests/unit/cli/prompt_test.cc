@@ -192,6 +192,9 @@ void words_are_completed_from_the_grammar(void**) {
   prompt.Type("EC\t;\n");
   prompt.Until("note: a notice");
   prompt.Until("trainql> ");
+  prompt.Type("ECHO MODEL ni\t;\n");
+  prompt.Until("\"ECHO MODEL nightly\"");
+  prompt.Until("trainql> ");
   prompt.Type(".pl\tloss 7\n");
   prompt.Until("loss of job 7");
   prompt.Until("trainql> ");
