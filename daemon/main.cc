@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -134,7 +135,8 @@ Status Assemble(const Options& options, const StateDirectory& directory, Daemon*
 }
 
 // The first signal stops with checkpoints, the second at once.
-void TakeSignal(Server* server) {
+void TakeSignal(Server* server, int number) {
+  Log(LogLevel::kInfo, "signal {} ({})", number, strsignal(number));
   if (server->leaving()) {
     server->ShutDownAtOnce();
   } else {
@@ -153,7 +155,8 @@ Status Serve(const Options& options, const StateDirectory& directory) {
   Server* server = daemon.server.get();
   std::vector<std::unique_ptr<SignalWatch>> signals;
   for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
-    signals.push_back(std::make_unique<SignalWatch>(&daemon.loop, number, [server] { TakeSignal(server); }));
+    signals.push_back(std::make_unique<SignalWatch>(&daemon.loop, number,
+                                                    [server, number] { TakeSignal(server, number); }));
   }
   Timer open_admission(&daemon.loop, [&daemon] { daemon.supervisor->OpenAdmission(); });
   Timer watchdog(&daemon.loop, [] { NotifyServiceManager("WATCHDOG=1"); });

@@ -110,6 +110,8 @@ void WorkerProcess::TakeHeartbeat(const Json& message) {
   heartbeat_.instruction = *instruction;
   heartbeat_.step = *step;
   heartbeat_.rss_bytes = *rss;
+  Log(LogLevel::kDebug, "worker {}: progress {}, \"{}\" at step {}, which may take {:.1f} s", pid_, *progress,
+      *instruction, *step, *deadline);
   if (std::isfinite(*deadline) && *deadline > 0) {
     heartbeat_.deadline_seconds = std::min(*deadline, kMaxDeadlineSeconds);
   }

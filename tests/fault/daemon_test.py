@@ -9,6 +9,7 @@ import time
 from fault_support import (RANDOM, check, check_jobs, check_same, count, golden, losses, run, traind, train)
 
 STEPS = 200
+BATCH = "4Ki"  # steps long enough that the job outlives some daemons
 
 
 class Writer(threading.Thread):
@@ -117,14 +118,14 @@ class Watcher(threading.Thread):
 
 def kill_with_a_running_job():
     """The daemon killed again and again during one job: attempts never overlap, the losses are the same bits."""
-    expected = golden(STEPS)
+    expected = golden(STEPS, BATCH)
     kills, attempts = 0, []
     for _ in range(count(2)):
         with traind.Scratch() as scratch:
             daemon = traind.Daemon(scratch / "state")
             client = daemon.start()
             traind.set_up(client)
-            client.execute(train("j", STEPS))
+            client.execute(train("j", STEPS, batch=BATCH))
             watcher = Watcher(scratch.path)
             watcher.start()
             for _ in range(3):

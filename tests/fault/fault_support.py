@@ -19,8 +19,9 @@ def count(small):
     return max(int(small * SCALE), 1)
 
 
-def train(name, steps, more=""):
-    return "%s AS %s CHECKPOINT EVERY 25 STEPS FOR %d STEPS %s" % (traind.TRAIN, name, steps, more)
+def train(name, steps, more="", batch="1Ki"):
+    return "%s AS %s CHECKPOINT EVERY 25 STEPS FOR %d STEPS %s" % (
+        traind.TRAIN.replace("1Ki", batch), name, steps, more)
 
 
 def losses(client, job="j"):
@@ -29,13 +30,13 @@ def losses(client, job="j"):
 
 
 @functools.lru_cache(None)
-def golden(steps):
+def golden(steps, batch="1Ki"):
     """The losses of an undisturbed run."""
     with traind.Scratch() as scratch:
         daemon = traind.Daemon(scratch / "state")
         client = daemon.start()
         traind.set_up(client)
-        client.execute(train("j", steps, "WAIT"))
+        client.execute(train("j", steps, "WAIT", batch))
         rows = losses(client)
         daemon.stop()
         assert len(rows) == steps, len(rows)

@@ -8,6 +8,7 @@ import time
 from fault_support import RANDOM, check, check_jobs, check_same, count, golden, losses, run, traind, train
 
 STEPS = 200
+BATCH = "4Ki"  # steps long enough that something can happen between the first and the last
 
 
 def worker_of(scratch, timeout=20):
@@ -22,13 +23,13 @@ def worker_of(scratch, timeout=20):
 
 def kill_at_random_steps():
     """SIGKILL, twice in each job: noticed in 1 s, started again in 5 s, the same bits as without."""
-    expected, noticed, restarted = golden(STEPS), [], []
+    expected, noticed, restarted = golden(STEPS, BATCH), [], []
     for _ in range(count(2)):
         with traind.Scratch() as scratch:
             daemon = traind.Daemon(scratch / "state")
             client = daemon.start()
             traind.set_up(client)
-            client.execute(train("j", STEPS))
+            client.execute(train("j", STEPS, batch=BATCH))
             for attempt in (1, 2):
                 pid = worker_of(scratch)
                 time.sleep(RANDOM.uniform(0.0, 1.2))
@@ -108,7 +109,7 @@ def copy(directory):
 
 def stopped_worker_is_hung():
     """SIGSTOP: noticed within its deadline and a second, killed by group, started again, the same bits."""
-    expected = golden(STEPS)
+    expected = golden(STEPS, BATCH)
     scale = 0.05  # deadlines of at least 1.5 s instead of 30 s
     said = []
     for _ in range(count(1)):
@@ -116,9 +117,10 @@ def stopped_worker_is_hung():
             daemon = traind.Daemon(scratch / "state", environment={"TRAIND_DEADLINE_SCALE": str(scale)})
             client = daemon.start()
             traind.set_up(client)
-            client.execute(train("j", STEPS))
+            client.execute(train("j", STEPS, batch=BATCH))
             client.wait_state("j", ["RUNNING"])
-            time.sleep(RANDOM.uniform(0.5, 1.5))
+            # Its second heartbeat, a second after its start, has the deadlines of its steps.
+            time.sleep(RANDOM.uniform(1.2, 2.0))
             pid = worker_of(scratch)
             os.kill(pid, signal.SIGSTOP)
             stopped = time.monotonic()

@@ -1,5 +1,6 @@
 """A traind under test and a client that speaks its protocol, for the tests that drive the built programs."""
 
+import glob
 import json
 import os
 import shutil
@@ -255,7 +256,11 @@ class Scratch:
         self.path = tempfile.mkdtemp(prefix="traind-test-")
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
+        if kind is not None:  # what the daemon said goes with the directory
+            for name in glob.glob(self.path + "/*/traind.log"):
+                with open(name, errors="replace") as file:
+                    print("    the end of %s:\n%s" % (name, file.read()[-2000:]), flush=True)
         for pid in worker_pids(self.path):
             try:
                 os.kill(pid, signal.SIGKILL)
