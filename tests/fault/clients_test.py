@@ -7,7 +7,7 @@ import struct
 import threading
 import time
 
-from fault_support import RANDOM, check, count, run, traind, train
+from fault_support import PATIENCE, RANDOM, check, count, eventually, promise, run, traind, train
 
 
 def memory_of(pid):
@@ -21,6 +21,16 @@ def memory_of(pid):
 def percentile(values, share):
     values = sorted(values)
     return values[min(int(len(values) * share), len(values) - 1)]
+
+
+def seconds_of_work(pid):
+    """Processor time that the process takes within a while; an endless query takes all that it can get."""
+    def used():
+        with open("/proc/%d/stat" % pid) as file:
+            return sum(map(int, file.read().split()[13:15])) / os.sysconf("SC_CLK_TCK")
+    before = used()
+    time.sleep(0.5)
+    return used() - before
 
 
 class Neighbour(threading.Thread):
@@ -42,7 +52,7 @@ class Neighbour(threading.Thread):
 
     def finish(self):
         self.stop = True
-        self.join(30)
+        self.join(PATIENCE)
         check(self.failure is None, "the neighbour:", self.failure)
         return percentile(self.took, 0.99) * 1e3
 
@@ -101,7 +111,7 @@ def fuzzed_frames():
             data = b"".join(batch)
             if RANDOM.randrange(4):
                 data = struct.pack("<I", len(hello)) + hello + data
-            connection.settimeout(5)
+            connection.settimeout(60)
             try:
                 at = 0
                 while at < len(data):  # cut anywhere
@@ -121,7 +131,7 @@ def fuzzed_frames():
         grown = memory_of(client.info["pid"]) - before
         check(grown < 64 << 20, "it grew by", grown >> 20, "MiB")
         lag = client.call("status")["loop"]
-        check(lag["max_ms"] < 100, "the loop stood still for", lag["max_ms"], "ms")
+        promise(lag["max_ms"], 100, "ms that the loop stood still:")
         check(client.execute("SHOW MODELS").rows, "the catalog is gone")
         daemon.stop()
     return "%d messages over %d connections, neighbour's p99 %.1f ms, loop p99.9 %.1f ms, max %.1f ms" % (
@@ -148,7 +158,7 @@ def stalled_subscribers():
         p99 = neighbour.finish()
         grown = memory_of(client.info["pid"]) - before
         check(grown <= 32 * (8 << 20), "it grew by", grown >> 20, "MiB")
-        check(p99 <= 50, "the neighbour's p99 is", p99, "ms")
+        promise(p99, 50, "the neighbour's p99 in ms:")
         steps = client.cell("SELECT count(*) FROM sys_metrics")
         check(steps == client.cell("SELECT total_steps FROM sys_jobs"), "rows are missing from the catalog:", steps)
         daemon.stop()
@@ -190,11 +200,11 @@ def many_clients():
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(seconds + 60)
+            thread.join(PATIENCE)
         check(not failures, failures[:3])
         check(len(set(ids)) == len(ids), "a job id came twice")
         lag = client.call("status")["loop"]
-        check(lag["max_ms"] < 100, "the loop stood still for", lag["max_ms"], "ms")
+        promise(lag["max_ms"], 100, "ms that the loop stood still:")
         daemon.stop()
     # The clients themselves take most of the processors; the figure on a quiet machine is traind-bench's.
     return "%d jobs, SHOW p50 %.1f ms, p99 %.1f ms, loop p99.9 %.1f ms" % (
@@ -215,13 +225,18 @@ def the_limit_of_connections():
         check(first.execute("SHOW JOBS").rows == [], "no answer at the limit")
         extra = socket.socket(socket.AF_UNIX)
         extra.connect(daemon.socket_path)
-        extra.settimeout(5)
+        extra.settimeout(120)
         answer = extra.recv(4096)
         check(b"TOO_MANY" in answer and b"1024" in answer, answer)
         sockets.pop().close()
-        time.sleep(0.2)
-        again = daemon.connect()
-        check(again.execute("SHOW JOBS").rows == [], "no answer below the limit")
+
+        def served():  # once the daemon has noticed
+            try:
+                return daemon.connect().execute("SHOW JOBS").rows == []
+            except traind.TraindError as error:
+                check(error.name == "TOO_MANY", error)
+                return False
+        eventually(served, "no answer below the limit")
         daemon.stop()
 
 
@@ -237,7 +252,7 @@ def endless_statements():
         began = time.monotonic()
         client.execute("SHOW JOBS")
         waited = time.monotonic() - began
-        check(waited < 3, "SHOW waits", waited, "s")
+        promise(waited, 3, "SHOW waits for s:")
         for one, request in requests[:4]:
             began = time.monotonic()
             one.start("interrupt", target=request)
@@ -246,17 +261,10 @@ def endless_statements():
                 raise AssertionError("it ended")
             except traind.TraindError as error:
                 check(error.name == "INTERRUPTED", error)
-            check(time.monotonic() - began < 1, "interrupted after", time.monotonic() - began)
+            promise(time.monotonic() - began, 1, "interrupted after s:")
         for one, _ in requests[4:]:
             one.close()
-        time.sleep(1.0)
-        used = os.times()
-        with open("/proc/%d/stat" % client.info["pid"]) as file:
-            before = sum(map(int, file.read().split()[13:15]))
-        time.sleep(1.0)
-        with open("/proc/%d/stat" % client.info["pid"]) as file:
-            after = sum(map(int, file.read().split()[13:15]))
-        check(used and (after - before) / os.sysconf("SC_CLK_TCK") < 0.3, "queries of clients that have gone run on")
+        eventually(lambda: seconds_of_work(client.info["pid"]) < 0.1, "queries of clients that have gone run on")
         check(daemon.stop() == 0, "no clean end")
     return "SHOW waited %.2f s" % waited
 

@@ -6,7 +6,8 @@ import signal
 import threading
 import time
 
-from fault_support import (RANDOM, check, check_jobs, check_same, count, golden, losses, run, traind, train)
+from fault_support import (PATIENCE, RANDOM, check, check_jobs, check_same, count, eventually, golden, losses,
+                           promise, run, traind, train)
 
 STEPS = 200
 BATCH = "4Ki"  # steps long enough that the job outlives some daemons
@@ -76,7 +77,7 @@ def kill_under_four_clients():
             time.sleep(RANDOM.uniform(0.1, 1.5))
             daemon.crash()
             for writer in writers:
-                writer.join(30)
+                writer.join(PATIENCE)
                 check(writer.failure is None, writer.failure)
             writers = [writer.again() for writer in writers]
         client = daemon.start()
@@ -89,7 +90,7 @@ def kill_under_four_clients():
               "known:", jobs)
         check_jobs(client)
         daemon.stop()
-    check(max(ready) <= 2, "ready after", ready)
+    promise(max(ready), 2, "ready after s:")
     return "%d kills, %d jobs, ready in %.2f s at most" % (kills, jobs, max(ready))
 
 
@@ -157,10 +158,10 @@ def requests_survive():
             client.execute("%s JOB j" % verb)
             daemon.crash()
             client = daemon.start()
-            client.wait_state("j", [state], 15)
+            client.wait_state("j", [state])
             if verb == "PAUSE":
                 client.execute("RESUME JOB j")
-                client.wait_state("j", ["RUNNING"], 30)
+                client.wait_state("j", ["RUNNING"])
             daemon.stop()
 
 
@@ -238,19 +239,17 @@ def ready_with_a_thousand_jobs():
         client.wait_state("first", ["RUNNING"])
         for i in range(jobs):
             client.execute("TRAIN MODEL q%d AS q%d FROM d USING (sequence_length=64, batch_tokens=64) FOR 1 STEPS" % (i, i))
-        end = time.monotonic() + 3
-        while True:  # the reason comes with the next look at the queue
+
+        def reason_given():  # it comes with the next look at the queue
             reasons = client.rows("SELECT DISTINCT reason FROM sys_jobs WHERE state = 'QUEUED'")
-            if len(reasons) == 1 and reasons[0][0] and "first" in reasons[0][0] and "local:0" in reasons[0][0]:
-                break
-            check(time.monotonic() < end, reasons)
-            time.sleep(0.05)
+            return len(reasons) == 1 and all(word in (reasons[0][0] or "") for word in ("first", "local:0"))
+        eventually(reason_given, "a queued job does not say what it waits for")
         daemon.crash()
         began = time.monotonic()
         client = daemon.start()
         check(client.cell("SELECT count(*) FROM sys_jobs") == jobs + 1, "jobs are missing")
         ready = time.monotonic() - began
-        check(ready <= 2, "ready after", ready)
+        promise(ready, 2, "ready after s:")
         daemon.kill(signal.SIGTERM)
         daemon.wait()
         return "ready in %.2f s" % ready

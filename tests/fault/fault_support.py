@@ -9,6 +9,9 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 import traind_daemon as traind  # noqa: E402
 
+# How long things take is held on a quiet machine only (TRAIND_FAULT_TIMES=1); a commit's tests pass at any speed.
+TIMES = os.environ.get("TRAIND_FAULT_TIMES") == "1"
+PATIENCE = 300  # seconds until a test gives up waiting for what must come
 # Every commit runs a tier that takes seconds; TRAIND_FAULT_SCALE=10 is the nightly one, and so on.
 SCALE = float(os.environ.get("TRAIND_FAULT_SCALE", "1"))
 SEED = int(os.environ.get("TRAIND_FAULT_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 30)
@@ -46,6 +49,19 @@ def golden(steps, batch="1Ki"):
 def check(condition, *words):
     if not condition:
         raise AssertionError(" ".join(str(word) for word in words))
+
+
+def promise(took, most, what):
+    """A promise about time, in seconds or milliseconds."""
+    check(not TIMES or took <= most, what, took, "; promised is", most)
+
+
+def eventually(condition, what, pause=0.02):
+    """Waits until the condition holds."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        check(time.monotonic() < end, what)
+        time.sleep(pause)
 
 
 def check_same(expected, got, what):

@@ -7,13 +7,13 @@ import struct
 import subprocess
 import time
 
-from fault_support import check, run, traind, train
+from fault_support import PATIENCE, check, eventually, promise, run, traind, train
 
 
 def refused(daemon, name, *words):
     """The daemon must leave with exit code 3 and an error that says so."""
     daemon.spawn()
-    code = daemon.process.wait(20)
+    code = daemon.process.wait(PATIENCE)
     text = daemon.errors()
     check(code == 3, "exit code", code, text)
     check(text.startswith("traind: %s: " % name), text)
@@ -89,7 +89,7 @@ def damaged_catalog():
             file.write(b"this is no database " * 100)
         before = open(path, "rb").read()
         daemon.spawn()
-        code = daemon.process.wait(20)
+        code = daemon.process.wait(PATIENCE)
         text = daemon.errors()
         check(code == 3 and "catalog.db" in text, code, text)
         check(open(path, "rb").read() == before, "the damaged file was changed")
@@ -97,12 +97,12 @@ def damaged_catalog():
 
 def wrong_arguments():
     for arguments in (["--nonsense"], ["--state"], ["--embedded"], ["--idle-exit", "soon"]):
-        done = subprocess.run([os.path.join(traind.BIN, "traind")] + arguments, capture_output=True, text=True, timeout=10)
+        done = subprocess.run([os.path.join(traind.BIN, "traind")] + arguments, capture_output=True, text=True, timeout=PATIENCE)
         check(done.returncode == 2, arguments, done.returncode, done.stderr)
         check(arguments[0] in done.stderr, done.stderr)
-    done = subprocess.run([os.path.join(traind.BIN, "traind"), "--version"], capture_output=True, text=True, timeout=10)
+    done = subprocess.run([os.path.join(traind.BIN, "traind"), "--version"], capture_output=True, text=True, timeout=PATIENCE)
     check(done.returncode == 0 and done.stdout.startswith("traind "), done)
-    done = subprocess.run([os.path.join(traind.BIN, "traind"), "--help"], capture_output=True, text=True, timeout=10)
+    done = subprocess.run([os.path.join(traind.BIN, "traind"), "--help"], capture_output=True, text=True, timeout=PATIENCE)
     check(done.returncode == 0 and "--state" in done.stdout, done)
 
 
@@ -141,14 +141,13 @@ def graceful_stop():
             traind.set_up(client)
             client.execute(train("j", 1000000))
             client.wait_state("j", ["RUNNING"])
-            while (client.cell("SELECT step FROM sys_jobs") or 0) < 30:
-                time.sleep(0.05)
+            eventually(lambda: (client.cell("SELECT step FROM sys_jobs") or 0) >= 30, "no 30 steps come")
             began = time.monotonic()
             daemon.kill(number)
             code = daemon.wait()
             took = time.monotonic() - began
             check(code == 0, "exit code", code)
-            check(took < 10, "took", took)
+            promise(took, 10, "left after s:")
             check(not traind.worker_pids(scratch.path), "a worker lives on")
             client = daemon.start()
             check(client.cell("SELECT outcome FROM sys_attempts WHERE attempt = 1") == "shutdown", "no clean end")
@@ -178,12 +177,10 @@ def two_signals():
         began = time.monotonic()
         daemon.kill(signal.SIGTERM)
         code = daemon.wait()
-        check(code == 0 and time.monotonic() - began < 2, code, time.monotonic() - began)
+        check(code == 0, code)
+        promise(time.monotonic() - began, 2, "left after s:")
         os.kill(pid, signal.SIGCONT)
-        end = time.monotonic() + 10
-        while traind.worker_pids(scratch.path):
-            check(time.monotonic() < end, "the worker stays")
-            time.sleep(0.05)
+        eventually(lambda: not traind.worker_pids(scratch.path), "the worker stays")
         client = daemon.start()
         client.wait_state("j", ["RUNNING"])
         daemon.stop()
@@ -198,9 +195,7 @@ def idle_exit():
         check(daemon.process.poll() is None, "it left with a client")
         client.execute(train("j", 60))
         client.close()
-        began = time.monotonic()
-        code = daemon.wait(60)
-        check(code == 0 and time.monotonic() - began > 1, code)
+        check(daemon.wait(PATIENCE) == 0, "exit code")
         client = daemon.start()
         check(client.state("j") == "SUCCEEDED", "it left before the job had ended:", client.state("j"))
         daemon.stop()
@@ -212,20 +207,22 @@ def embedded_ends_with_its_host():
         client = daemon.start()
         traind.set_up(client)
         client.execute(train("j", 1000000))
-        client.wait_state("j", ["RUNNING"], 30)
+        eventually(lambda: (client.cell("SELECT step FROM sys_jobs") or 0) >= 3, "no steps come")
         check(open(scratch / "state/traind.pid").read().strip() == str(client.info["pid"]), "wrong pid file")
         check(not os.path.exists(daemon.socket_path), "a private daemon listens")
         client.close()  # as if the host had died
-        code = daemon.wait(30)
+        code = daemon.wait(PATIENCE)
         check(code == 0 and not traind.worker_pids(scratch.path), code)
         # The next one tells what it stops, and when it goes on.
+        began = time.monotonic()
         client = daemon.start()
-        check(client.state("j") == "QUEUED", "it goes on at once, not a second later:", client.state("j"))
-        client.wait_state("j", ["RUNNING"], 30)
+        state = client.state("j")
+        check(state == "QUEUED" or time.monotonic() - began >= 1, "it goes on at once, not a second later:", state)
+        client.wait_state("j", ["RUNNING"])
         stopped = client.call("shutdown")["stopped"]
         check(len(stopped) == 1 and stopped[0]["job"] == 1 and stopped[0]["step"] > 0, stopped)
         client.close()
-        check(daemon.wait(30) == 0, "exit code")
+        check(daemon.wait(PATIENCE) == 0, "exit code")
 
 
 def descriptors_and_environment():

@@ -151,7 +151,7 @@ class Runner:
         self.open()
 
     def wait(self, record):
-        timeout = float(record.words[3]) if len(record.words) > 3 else 60
+        timeout = float(record.words[3]) if len(record.words) > 3 else 300
         self.client.wait_state(record.words[1], [record.words[2]], timeout)
 
     def session(self, record):

@@ -8,10 +8,14 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 
 BIN = os.environ.get("TRAIND_BIN", os.path.join(os.path.dirname(__file__), "../../build/release/bin"))
+GUARDED = os.path.join(BIN, "../tests/guarded")
+if "TRAIND_TEST_RUN" not in os.environ and os.path.exists(GUARDED):  # started by hand: no process outlives it either
+    os.execv(GUARDED, [GUARDED] + sys.orig_argv)
 TEXT = "/usr/share/common-licenses/GPL-3"
 
 
@@ -42,7 +46,7 @@ class Result:
 class Client:
     """Blocking; one request at a time unless `send` and `receive` are used by hand."""
 
-    def __init__(self, connection, hello=True, timeout=120, directory="/"):
+    def __init__(self, connection, hello=True, timeout=300, directory="/"):
         self.socket, self.buffer, self.next_id = connection, b"", 0
         self.socket.settimeout(timeout)
         self.events = []
@@ -141,7 +145,7 @@ class Client:
     def state(self, job):
         return self.cell("SELECT state FROM sys_jobs WHERE name = '%s'" % job)
 
-    def wait_state(self, job, states, timeout=60):
+    def wait_state(self, job, states, timeout=300):
         """Until the job named so is in one of the states; the state."""
         end = time.monotonic() + timeout
         while True:
@@ -184,14 +188,14 @@ class Daemon:
             self.pair = ours
         return self
 
-    def start(self, timeout=30):
+    def start(self, timeout=300):
         """Starts the process and returns a client."""
         self.spawn()
         if self.embedded:
             return Client(self.pair)
         return self.connect(timeout)
 
-    def connect(self, timeout=30, **options):
+    def connect(self, timeout=300, **options):
         end = time.monotonic() + timeout
         while True:
             connection = socket.socket(socket.AF_UNIX)
@@ -213,13 +217,13 @@ class Daemon:
         if self.process and self.process.poll() is None:
             self.process.send_signal(number)
 
-    def wait(self, timeout=90):
+    def wait(self, timeout=300):
         code = self.process.wait(timeout)
         self.process.stdout.close()
         self.process.stderr.close()
         return code
 
-    def stop(self, client=None, timeout=90):
+    def stop(self, client=None, timeout=300):
         """A graceful end; the exit code."""
         if self.process is None:
             return 0

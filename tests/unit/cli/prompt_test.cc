@@ -10,6 +10,8 @@
 
 namespace {
 
+constexpr int kPatienceMs = 60000;  // until a test gives up waiting for what must come
+
 class Prompt {
  public:
   explicit Prompt(const Shell& shell) {
@@ -33,7 +35,7 @@ class Prompt {
     while (seen_.find(text, from_) == std::string::npos) {
       pollfd entry{terminal_, POLLIN, 0};
       char buffer[4096];
-      ssize_t count = poll(&entry, 1, 10000) > 0 ? read(terminal_, buffer, sizeof buffer) : 0;
+      ssize_t count = poll(&entry, 1, kPatienceMs) > 0 ? read(terminal_, buffer, sizeof buffer) : 0;
       if (count <= 0) {
         fprintf(stderr, "no '%s' in:\n%s\n", text.c_str(), seen_.c_str());
         fail();
