@@ -13,6 +13,8 @@
 namespace traind {
 namespace {
 
+constexpr double kTwoTo63 = 9223372036854775808.0;
+
 __extension__ using Wide = __int128;
 
 // One spelling of a unit: value · factor · 10^exponent base units.
@@ -226,7 +228,6 @@ Result<Quantity> MakeQuantity(std::string_view literal, const Decimal& decimal, 
     return quantity;
   }
   const double magnitude = NearestDouble(decimal);
-  constexpr double kTwoTo63 = 9223372036854775808.0;
   if (written_whole && magnitude >= kTwoTo63) {
     return Refuse(literal, "a whole number may be at most 9223372036854775807");
   }
@@ -321,6 +322,15 @@ std::string WritePlain(const std::string& digits, int exponent) {
   return digits.substr(0, split) + "." + digits.substr(split);
 }
 
+// A whole number that came as a double is the whole number that its literal reads back as.
+Quantity WithInteger(Quantity quantity) {
+  const bool whole = std::fabs(quantity.value) < kTwoTo63 && quantity.value == std::trunc(quantity.value);
+  if (quantity.integral || !whole) return quantity;
+  quantity.integral = true;
+  quantity.integer = static_cast<int64_t>(quantity.value);
+  return quantity;
+}
+
 bool ReadsBack(const std::string& literal, const Quantity& quantity) {
   const Result<Quantity> read = ParseQuantity(literal);
   return read.ok() && *read == quantity;
@@ -385,7 +395,8 @@ Result<Quantity> ParseQuantity(std::string_view literal) {
   return MakeQuantity(literal, sum, unit->dimension, negative, written_whole);
 }
 
-std::string PrintQuantity(const Quantity& quantity) {
+std::string PrintQuantity(const Quantity& given) {
+  const Quantity quantity = WithInteger(given);
   constexpr int64_t kWrittenOut = 100000;
   const bool plain = quantity.integral && quantity.dimension == Dimension::kNumber &&
                      quantity.integer > -kWrittenOut && quantity.integer < kWrittenOut;

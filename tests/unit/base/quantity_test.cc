@@ -194,6 +194,16 @@ void dimension_names(void**) {
   assert_text(DimensionName(Dimension::kPercent), "a percentage");
 }
 
+// As a JSON number or an option's default may come: whole, but not said to be.
+void whole_numbers_given_as_doubles_are_printed_whole(void**) {
+  assert_text(PrintQuantity({5, false, 0, Dimension::kNumber}), "5");
+  assert_text(PrintQuantity({-3, false, 0, Dimension::kNumber}), "-3");
+  assert_text(PrintQuantity({0, false, 0, Dimension::kNumber}), "0");
+  assert_text(PrintQuantity({5400, false, 0, Dimension::kSeconds}), "90m");
+  assert_text(PrintQuantity({1e30, false, 0, Dimension::kNumber}), "1e30");
+  assert_text(PrintQuantity({0.5, false, 0, Dimension::kNumber}), "0.5");
+}
+
 // Whatever is read is printed as something that is read as the same, and printing is stable.
 void check_inverse(const Quantity& quantity, const std::string& from) {
   const std::string printed = PrintQuantity(quantity);
@@ -305,6 +315,7 @@ int main() {
       cmocka_unit_test(a_wrong_unit_names_the_right_one),
       cmocka_unit_test(integers_are_exact_to_the_limit),
       cmocka_unit_test(dimension_names),
+      cmocka_unit_test(whole_numbers_given_as_doubles_are_printed_whole),
       cmocka_unit_test(printing_inverts_reading),
       cmocka_unit_test(printing_inverts_every_double),
       cmocka_unit_test(random_bytes_never_break_it),
