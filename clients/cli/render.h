@@ -14,6 +14,7 @@ namespace traind::cli {
 struct ColumnHead {
   std::string name;
   bool number = false;  // aligned to the right
+  bool json = false;    // alone in a result, it is printed bare
 };
 
 // One row in the form that the format asks for (RowForm).

@@ -69,6 +69,7 @@ class TableRenderer : public Renderer {
   }
 
   void Flush() override {
+    if (IsBareValue()) return;  // until it is known that no row follows
     if (style_ == TableStyle::kLine || as_lines_) return PrintLines();
     if (!begun_) ChooseWidths();
     if (as_lines_) return PrintLines();
@@ -79,6 +80,10 @@ class TableRenderer : public Renderer {
   }
 
   void End() override {
+    if (IsBareValue()) {
+      *out_ += rows_.front().front() + '\n';
+      return;
+    }
     Flush();
     if (!as_lines_ && frame_.bottom[0] != nullptr) PrintRule(frame_.bottom);
   }
@@ -88,6 +93,13 @@ class TableRenderer : public Renderer {
     if (style == TableStyle::kMarkdown) return kMarkdownFrame;
     if (style != TableStyle::kBox) return kPlainFrame;
     return options.utf8 ? kBoxFrame : kAsciiFrame;
+  }
+
+  // One JSON text and nothing else, as EXPLAIN (format=json) gives: a head and a rule as wide as it serve
+  // nobody.
+  bool IsBareValue() const {
+    const bool table = style_ == TableStyle::kPlain || style_ == TableStyle::kBox;
+    return table && !begun_ && columns_.size() == 1 && columns_.front().json && rows_.size() == 1;
   }
 
   std::string Clean(const std::string& text) const {

@@ -63,7 +63,8 @@ class Printer {
     session_.any_result = true;
     std::vector<ColumnHead> heads;
     for (int32_t i = 0; i < traind_column_count(stmt); ++i) {
-      heads.push_back({traind_column_name(stmt, i), IsNumber(traind_column_declared(stmt, i))});
+      const std::string_view declared = traind_column_declared(stmt, i);
+      heads.push_back({traind_column_name(stmt, i), IsNumber(declared), declared == "json"});
     }
     renderer_->Begin(heads);
   }

@@ -156,6 +156,26 @@ void empty_results_show_their_columns(void**) {
   assert_text(out, "id  name\n--  ----\n");
 }
 
+void json_alone_is_printed_bare(void**) {
+  const ColumnHead plan{"plan", false, true};
+  for (const char* format : {"table", "box"}) {
+    std::string out;
+    auto renderer = MakeRenderer(format, {20, true}, &out);
+    renderer->Begin({plan});
+    renderer->Row(Row({R"({"steps": 100, "model": "m", "k": 1})"}, {false}, ""));
+    renderer->Flush();
+    renderer->End();
+    assert_text(out, "{\"steps\": 100, \"model\": \"m\", \"k\": 1}\n");
+  }
+  std::string out;
+  auto renderer = MakeRenderer("table", {}, &out);
+  renderer->Begin({plan});
+  renderer->Row(Row({"[1]"}, {false}, ""));
+  renderer->Row(Row({"[2]"}, {false}, ""));
+  renderer->End();
+  assert_text(out, "plan\n----\n[1]\n[2]\n");
+}
+
 void unknown_formats(void**) {
   std::string out;
   assert_true(MakeRenderer("xml", {}, &out) == nullptr);
@@ -179,6 +199,7 @@ int main() {
       cmocka_unit_test(tables_too_wide_for_that_become_lines),
       cmocka_unit_test(a_growing_table_keeps_its_widths),
       cmocka_unit_test(empty_results_show_their_columns),
+      cmocka_unit_test(json_alone_is_printed_bare),
       cmocka_unit_test(unknown_formats),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
