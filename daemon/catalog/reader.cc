@@ -14,6 +14,7 @@
 #include "daemon/catalog/user_query.h"
 #include "daemon/catalog/views.h"
 #include "engine/base/limits.h"
+#include "engine/base/nearest.h"
 
 namespace traind::daemon {
 namespace {
@@ -36,6 +37,22 @@ std::string JoinViewNames() {
   std::string names;
   for (const std::string& name : ViewNames()) names += (names.empty() ? "" : ", ") + name;
   return names;
+}
+
+// "no such table: jobs" means sys_jobs.
+std::string NearestView(std::string_view message) {
+  const size_t colon = message.rfind(": ");
+  const std::string name(colon == std::string_view::npos ? "" : message.substr(colon + 2));
+  const std::vector<std::string> views = ViewNames();
+  const std::string nearest = NearestWord(name, views);
+  return nearest.empty() ? NearestWord("sys_" + name, views) : nearest;
+}
+
+Status NoSuchTable(std::string_view message) {
+  const std::string nearest = NearestView(message);
+  return {ErrorCode::SQL, std::string(message),
+          fmt::format("{}the views are {}", nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest),
+                      JoinViewNames())};
 }
 
 bool IsBlank(std::string_view text) {
@@ -149,7 +166,7 @@ Status ReaderConnection::UserStatus(int code, const UserAuthorizer& authorizer) 
   const std::string_view message = sqlite3_errmsg(handle_);
   Status status = SqliteStatus(handle_, code, "the query");
   if (message.starts_with("no such table")) {
-    status = Status(ErrorCode::SQL, std::string(message), "the views are " + JoinViewNames());
+    status = NoSuchTable(message);
   }
   const int offset = sqlite3_error_offset(handle_);
   if (offset >= 0) status.set_position({offset, 1, 1});

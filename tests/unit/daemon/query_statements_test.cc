@@ -143,6 +143,10 @@ void SelectSpeaksTheLanguagesUnits(void**) {
   assert_text(fixture.Error("SELECT nothing FROM sys_jobs"), "SQL 8");
   assert_text(fixture.Error("SELECT 24GiB, nothing FROM sys_jobs"), "SQL 15");
   assert_text(fixture.Error("SELECT * FROM jobs"), "SQL 15");
+  assert_true(fixture.Message("SELECT * FROM jobs")
+                  .starts_with("no such table: jobs | did you mean sys_jobs? the views are"));
+  assert_true(fixture.Message("SELECT * FROM sys_job").find("did you mean sys_jobs?") != std::string::npos);
+  assert_true(fixture.Message("SELECT * FROM elsewhere").find("did you mean") == std::string::npos);
   assert_text(fixture.Error("SELECT 1, nothing(2)"), "SQL 11");
   assert_text(fixture.Error("SELECT * FROM sys_jobs WHERE"), "SQL 29");
 }
