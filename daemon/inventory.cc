@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <fstream>
@@ -29,6 +30,7 @@ namespace traind::daemon {
 namespace {
 
 constexpr double kProbeSeconds = 120;
+constexpr double kProbeGraceSeconds = 5;  // for a probe to end when the daemon leaves: the next one needs it
 constexpr int kPollMs = 100;
 constexpr int kProbeTries = 3;
 
@@ -40,14 +42,19 @@ std::string FirstLine(const std::string& path, std::string_view prefix) {
   return "";
 }
 
-// All that the program prints, until it closes its output, the time is over or `stopping` is set.
+// All that the program prints, until it closes its output or the time is over, which is sooner once
+// `stopping` is set.
 Result<std::string> ReadAll(int descriptor, const std::atomic<bool>& stopping) {
   std::string text;
   std::array<char, 4096> buffer{};
-  const double until = SystemClock().MonotonicSeconds() + kProbeSeconds;
+  double until = SystemClock().MonotonicSeconds() + kProbeSeconds;
+  bool hurried = false;
   while (true) {
-    if (stopping) return Status(ErrorCode::SHUTTING_DOWN, "the daemon is leaving");
-    if (SystemClock().MonotonicSeconds() > until) {
+    const double now = SystemClock().MonotonicSeconds();
+    if (stopping && !hurried) until = std::min(until, now + kProbeGraceSeconds);
+    hurried = stopping;
+    if (now > until && stopping) return Status(ErrorCode::SHUTTING_DOWN, "the daemon is leaving");
+    if (now > until) {
       return Status(ErrorCode::WORKER_HUNG, fmt::format("the probe took longer than {} s", kProbeSeconds));
     }
     pollfd readable{descriptor, POLLIN, 0};

@@ -22,11 +22,11 @@ class Inventory {
   // that has ended.
   Inventory(Catalog* catalog, std::string worker_program, std::string log_path,
             std::function<void()> changed);
-  ~Inventory();  // ends a running probe
+  ~Inventory();  // waits a little for a running probe, so that its result is kept, then ends it
   Inventory(const Inventory&) = delete;
   Inventory& operator=(const Inventory&) = delete;
 
-  // Ends a running probe and lets go of all who wait for it. Any thread.
+  // Lets go of all who wait for a running probe, and gives it no more than a little time. Any thread.
   void Stop();
 
   // The devices with the memory that is free now. Waits while the first probe runs; empty if it failed. Any
