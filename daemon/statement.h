@@ -32,6 +32,8 @@ struct SessionState {
   // What the script would have made, when it is only checked: later statements may name it. Absent: dropped.
   std::map<std::string, std::optional<ModelSpec>> checked_models;
   std::map<std::string, std::optional<DataSpec>> checked_datasets;
+  std::map<std::string, int64_t> checked_versions;  // a model's newest, once the script's jobs have succeeded
+  std::vector<std::string> checked_jobs;            // their names; empty for one without
 };
 
 // What the daemon is, the same for all sessions.

@@ -30,6 +30,20 @@ Result<std::optional<int64_t>> ByText(const std::string& text, const Context& co
   return ById(std::stoll(text), context);
 }
 
+// Whether the script, which is only checked, would have made the job before this statement.
+Result<bool> ScriptMakes(const grammar::Value& value, const Context& context) {
+  const std::vector<std::string>& made = context.session.checked_jobs;
+  if (!context.check || made.empty()) return false;
+  if (value.kind != grammar::Value::Kind::kQuantity && !IsNumber(value.text)) {
+    return std::ranges::find(made, value.text) != made.end();
+  }
+  TRAIND_ASSIGN(const auto row, context.reader.QueryRow("SELECT coalesce(max(id), 0) FROM main._jobs"));
+  const int64_t before = row ? RowReader(*row).Int() : 0;
+  const int64_t number =
+      value.kind == grammar::Value::Kind::kQuantity ? value.quantity.integer : std::stoll(value.text);
+  return number > before && number <= before + static_cast<int64_t>(made.size());
+}
+
 Result<std::string> NearestName(const std::string& name, const Context& context) {
   TRAIND_ASSIGN(const auto rows,
                 context.reader.Query("SELECT DISTINCT name FROM main._jobs WHERE name <> ''"));
@@ -41,6 +55,8 @@ Result<std::string> NearestName(const std::string& name, const Context& context)
 }  // namespace
 
 Result<int64_t> FindJob(const grammar::JobRef& job, const Context& context) {
+  TRAIND_ASSIGN(const bool script_makes, ScriptMakes(job.value, context));
+  if (script_makes) return kCheckedJob;
   if (job.value.kind == grammar::Value::Kind::kQuantity) {
     TRAIND_ASSIGN(const int64_t number, BindInteger(job.value, "a job's number", 1, INT64_MAX));
     TRAIND_ASSIGN(const auto found, ById(number, context));

@@ -10,6 +10,9 @@
 
 namespace traind::daemon {
 
+// Stands for a job that a script which is only checked would have made: it has no number, row or directory.
+inline constexpr int64_t kCheckedJob = 0;
+
 // A number, or a name, which means its newest job; a string of digits that is no job's name is a number too.
 // NO_SUCH_JOB at the reference, with the nearest name.
 Result<int64_t> FindJob(const grammar::JobRef& job, const Context& context);

@@ -124,7 +124,14 @@ Result<ModelSpec> BindModelSpec(const grammar::CreateModel& statement, const Con
   return model;
 }
 
-Result<std::optional<ModelRecord>> FindModelIfAny(const std::string& name, const Context& context) {
+namespace {
+
+// Its newest version is one that the script would make.
+bool HasCheckedVersion(const std::string& name, const Context& context) {
+  return context.check && context.session.checked_versions.contains(name);
+}
+
+Result<std::optional<ModelRecord>> CheckedOrKept(const std::string& name, const Context& context) {
   const auto checked = context.session.checked_models.find(name);
   if (context.check && checked != context.session.checked_models.end()) {
     if (!checked->second) return std::optional<ModelRecord>();
@@ -134,6 +141,18 @@ Result<std::optional<ModelRecord>> FindModelIfAny(const std::string& name, const
     return std::optional(std::move(model));
   }
   return LookUpModel(context.reader, name);
+}
+
+}  // namespace
+
+Result<std::optional<ModelRecord>> FindModelIfAny(const std::string& name, const Context& context) {
+  TRAIND_ASSIGN(auto model, CheckedOrKept(name, context));
+  if (model && HasCheckedVersion(name, context)) {
+    const int64_t newest = context.session.checked_versions.at(name);
+    model->versions += newest - model->newest_version;
+    model->newest_version = newest;
+  }
+  return model;
 }
 
 Result<ModelRecord> FindModel(const grammar::Name& name, const Context& context) {
@@ -152,7 +171,8 @@ Result<int64_t> BindVersion(const grammar::ModelRef& ref, const ModelRecord& mod
   if (!ref.version) return model.newest_version;
   TRAIND_ASSIGN(const int64_t number, BindInteger(*ref.version, "a version", 1, INT64_MAX));
   TRAIND_ASSIGN(const auto version, LookUpVersion(context.reader, model.id, number));
-  if (version) return number;
+  const bool will_be = HasCheckedVersion(model.name, context) && number <= model.newest_version;
+  if (version || will_be) return number;
   const std::string have = model.versions == 0 ? std::string("it has none yet: TRAIN it first")
                                                : fmt::format("SHOW VERSIONS OF {} lists them", model.name);
   return Status(ErrorCode::NO_SUCH_VERSION, fmt::format("{} has no version {}", model.name, number), have)

@@ -71,6 +71,8 @@ Result<ResumePoint> BindResume(const grammar::ResumeClause& clause, const ModelR
   }
   if (found && found->state != "complete")
     wanted = fmt::format("the checkpoint {} is {}", found->path, found->state);
+  // The script's own job would have left one.
+  if (!found && context.check && context.session.checked_versions.contains(target.name)) return ResumePoint{};
   if (!found || found->state != "complete") {
     return Status(ErrorCode::NO_SUCH_CHECKPOINT, wanted,
                   "SHOW CHECKPOINTS lists them; without RESUME training begins at a version")

@@ -68,7 +68,9 @@ Result<Outcome> CheckOnly(const grammar::CreateModel& statement, const ModelSpec
   if (!action.ok()) return action.status().At(statement.name.position);
   Reply reply;
   reply.session = context.session;
+  if (*action == Action::kNothing) return Done(std::move(reply));
   reply.session->checked_models[statement.name.text] = spec;
+  reply.session->checked_versions.erase(statement.name.text);
   return Done(std::move(reply));
 }
 

@@ -39,6 +39,7 @@ Result<Outcome> Run(const grammar::DropModel& statement, const Context& context)
     if (!versions.ok()) return std::move(versions).At(statement.name.position);
     reply.session = context.session;
     reply.session->checked_models[statement.name.text] = std::nullopt;
+    reply.session->checked_versions.erase(statement.name.text);
     return Done(std::move(reply));
   }
   int64_t dropped_id = 0;

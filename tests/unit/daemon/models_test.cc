@@ -209,7 +209,7 @@ void CheckingChangesNothing(void**) {
            "EXPLAIN TRAIN MODEL m FROM d FOR 10 STEPS",
            "DROP DATASET d",
            "SELECT * FROM sys_jobs",
-           "DROP MODEL m",
+           "DROP MODEL m WITH VERSIONS",
        }) {
     assert_ok(fixture.Run(text, true));
   }
@@ -218,6 +218,43 @@ void CheckingChangesNothing(void**) {
   fixture.session.checked_models.clear();
   assert_text(fixture.Rows("SHOW MODELS"), "");
   assert_text(fixture.Rows("SHOW DATASETS"), "");
+  assert_text(fixture.Rows("SHOW JOBS"), "");
+}
+
+// Later statements of a script that is only checked may name what earlier ones would have made.
+void CheckingKnowsWhatTheScriptMakes(void**) {
+  Fixture fixture;
+  fixture.Make();
+  for (const char* text : {
+           "CREATE MODEL m LIKE tiny",
+           "TRAIN MODEL m INTO m2 AS first FROM lic FOR 10 STEPS",
+           "WAIT FOR JOB first",
+           "WAIT FOR JOB 1",
+           "SHOW LOGS FOR JOB first WHERE line LIKE 'a%'",
+           "SHOW METRICS FOR JOB first",
+           "SHOW CREATE JOB first",
+           "EXPLAIN JOB first",
+           "ALTER JOB first SET BUDGET (wall_clock <= 1h)",
+           "CANCEL JOB first",
+           "DESCRIBE MODEL m2",
+           "SHOW VERSIONS OF m2",
+           "EVALUATE MODEL m2 FROM lic",
+           "GENERATE FROM MODEL m2@1 PROMPT 'a'",
+           "TRAIN MODEL m2 FROM lic FOR 10 STEPS",
+           "GENERATE FROM MODEL m2@2 PROMPT 'a'",
+           "TRAIN MODEL m2 FROM lic FOR 20 STEPS RESUME FROM LATEST",
+       }) {
+    const auto outcome = fixture.Run(text, true);
+    if (!outcome.ok()) fail_msg("%s: %s", text, outcome.status().ToString().c_str());
+  }
+  assert_code(fixture.Run("WAIT FOR JOB 4", true), ErrorCode::NO_SUCH_JOB);
+  assert_code(fixture.Run("WAIT FOR JOB second", true), ErrorCode::NO_SUCH_JOB);
+  assert_code(fixture.Run("GENERATE FROM MODEL m2@4 PROMPT 'a'", true), ErrorCode::NO_SUCH_VERSION);
+  assert_code(fixture.Run("GENERATE FROM MODEL m PROMPT 'a'", true), ErrorCode::NO_SUCH_VERSION);
+  assert_code(fixture.Run("DROP MODEL m2", true), ErrorCode::HAS_VERSIONS);
+  assert_ok(fixture.Run("DROP MODEL m2 WITH VERSIONS", true));
+  assert_code(fixture.Run("GENERATE FROM MODEL m2 PROMPT 'a'", true), ErrorCode::NO_SUCH_MODEL);
+  assert_code(fixture.Run("WAIT FOR JOB first"), ErrorCode::NO_SUCH_JOB);
   assert_text(fixture.Rows("SHOW JOBS"), "");
 }
 
@@ -240,6 +277,7 @@ int main() {
       cmocka_unit_test(DatasetsLookAtTheirFiles),
       cmocka_unit_test(BadFilesPointAtThemselves),
       cmocka_unit_test(CheckingChangesNothing),
+      cmocka_unit_test(CheckingKnowsWhatTheScriptMakes),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
