@@ -2,6 +2,7 @@
 // pair.
 #include "capi/connect.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <limits.h>
 #include <poll.h>
@@ -24,6 +25,7 @@ namespace {
 
 constexpr int kStartingMs = 20;      // between two tries to reach a daemon that is starting
 constexpr int kLeavingMs = 200;      // between two tries to take over from one that is leaving
+constexpr int kTakenGraceMs = 3000;  // for a private daemon whose program has just ended to notice it
 constexpr int kExitGraceMs = 2000;   // for a daemon that closed its socket to end as a process
 constexpr int kHandshakeMs = 2000;   // at least, for a daemon to answer
 constexpr int kLoserGraceMs = 3000;  // for the daemon that was started at the same time by somebody else
@@ -200,11 +202,22 @@ bool IsServed(const Address& address) {
   return Connect(socket, kExitGraceMs).ok();
 }
 
+// The daemon that holds the directory's lock writes there that it leaves.
+bool IsLeaving(const Address& address) {
+  const Descriptor lock(open((address.path + "/traind.lock").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  std::array<char, 256> text{};
+  if (!lock.valid() || pread(lock.get(), text.data(), text.size() - 1, 0) <= 0) return false;
+  return strstr(text.data(), "leaving") != nullptr;
+}
+
+// A daemon that leaves is waited for; one that stays is named at once, or nearly.
 Result<Session> OpenEmbed(const Address& address, const Config& config, const Deadline& deadline) {
+  const Deadline taken(kTakenGraceMs / 1e3);
   while (true) {
     Result<Session> session = TryEmbed(address, config, deadline);
     if (session.ok() || session.status().code() != ErrorCode::STATE_IN_USE) return session;
     if (deadline.passed() || IsServed(address)) return session;
+    if (taken.passed() && !IsLeaving(address)) return session;
     Pause(kLeavingMs);
   }
 }

@@ -10,6 +10,7 @@
 #include <climits>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -128,10 +129,21 @@ Status Assemble(const Options& options, const StateDirectory& directory, Daemon*
   parts.stop_listening = [&directory, &options, daemon] {
     NotifyServiceManager("STOPPING=1");
     daemon->inventory->Stop();  // a probe that hangs holds nobody up
+    directory.Describe(", which is leaving");
     if (!options.embedded) directory.StopListening();
   };
   daemon->server = std::make_unique<Server>(std::move(parts));
   return Ok();
+}
+
+// "process 77 (python3)": the program that a private daemon belongs to.
+std::string ProcessAtOtherEnd(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0) return "a process";
+  std::string name;
+  std::getline(std::ifstream(fmt::format("/proc/{}/comm", peer.pid)), name);
+  return name.empty() ? fmt::format("process {}", peer.pid) : fmt::format("process {} ({})", peer.pid, name);
 }
 
 // The first signal stops with checkpoints, the second at once.
@@ -161,6 +173,7 @@ Status Serve(const Options& options, const StateDirectory& directory) {
   Timer open_admission(&daemon.loop, [&daemon] { daemon.supervisor->OpenAdmission(); });
   Timer watchdog(&daemon.loop, [] { NotifyServiceManager("WATCHDOG=1"); });
   if (options.embedded) {
+    directory.Describe(fmt::format(", the private daemon of {}", ProcessAtOtherEnd(*options.socket_fd)));
     server->Embed(Descriptor(*options.socket_fd));
     open_admission.Once(kEmbeddedAdmissionMs);
   } else {

@@ -123,11 +123,22 @@ Status CheckSocketPath(const std::string& path) {
                   "choose a shorter directory with --state");
 }
 
-// The process that wrote its number into the lock file; 0 if none did.
+// What the holder has written into the lock file: its number and what it is; empty if it has not yet.
+std::string HolderText(int lock) {
+  std::array<char, 256> text{};
+  if (pread(lock, text.data(), text.size() - 1, 0) <= 0) return "";
+  const std::string line(text.data());
+  return line.substr(0, line.find('\n'));
+}
+
+// The process that holds the lock; 0 if it has not said.
 pid_t HolderOf(int lock) {
-  std::array<char, 32> text{};
-  if (pread(lock, text.data(), text.size() - 1, 0) <= 0) return 0;
-  return static_cast<pid_t>(strtol(text.data(), nullptr, 10));
+  return static_cast<pid_t>(strtol(HolderText(lock).c_str(), nullptr, 10));
+}
+
+bool WriteHolder(int lock, std::string_view what) {
+  const std::string text = fmt::format("{}{}\n", getpid(), what);
+  return ftruncate(lock, 0) == 0 && pwrite(lock, text.data(), text.size(), 0) >= 0;
 }
 
 // A lock whose owner has died is free in a moment: a child of it that is just being started still has a copy.
@@ -146,16 +157,13 @@ Result<Descriptor> TakeLock(const std::string& path) {
   Descriptor lock(open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock.valid()) return SystemFailure("cannot open", name);
   if (!TryLock(lock.get())) {
-    const pid_t holder = HolderOf(lock.get());
-    return Status(ErrorCode::STATE_IN_USE,
-                  fmt::format("{} is in use by {}", path,
-                              holder > 0 ? fmt::format("process {}", holder) : "another process"),
-                  "use that daemon, or another directory with --state");
+    const std::string holder = HolderText(lock.get());
+    return Status(
+        ErrorCode::STATE_IN_USE,
+        fmt::format("{} is in use by {}", path, holder.empty() ? "another process" : "process " + holder),
+        "use that daemon, or another directory with --state");
   }
-  const std::string pid = fmt::format("{}\n", getpid());
-  if (ftruncate(lock.get(), 0) != 0 || pwrite(lock.get(), pid.data(), pid.size(), 0) < 0) {
-    return SystemFailure("cannot write", name);
-  }
+  if (!WriteHolder(lock.get(), "")) return SystemFailure("cannot write", name);
   return lock;
 }
 
@@ -177,7 +185,9 @@ Result<StateDirectory> StateDirectory::Open(const std::string& path) {
 }
 
 StateDirectory::~StateDirectory() {
-  if (lock_.valid()) unlink((path_ + "/traind.pid").c_str());
+  if (!lock_.valid()) return;
+  unlink((path_ + "/traind.pid").c_str());
+  (void)ftruncate(lock_.get(), 0);  // it says nothing of a process that has gone
 }
 
 Result<Descriptor> StateDirectory::Listen() const {
@@ -200,6 +210,10 @@ Result<Descriptor> StateDirectory::Listen() const {
   if (bound != 0) return SystemFailure("cannot bind", path);
   if (listen(socket.get(), kListenQueue) != 0) return SystemFailure("cannot listen on", path);
   return socket;
+}
+
+void StateDirectory::Describe(std::string_view what) const {
+  (void)WriteHolder(lock_.get(), what);  // only words
 }
 
 void StateDirectory::StopListening() const {

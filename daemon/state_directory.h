@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "engine/base/descriptor.h"
 #include "engine/base/status.h"
@@ -25,6 +26,9 @@ class StateDirectory {
   // Listens on the socket (0600), replacing one that a dead daemon left; the lock says that it is dead.
   // STATE_UNUSABLE if a symbolic link or a file that is no socket of ours has the name.
   Result<Descriptor> Listen() const;
+  // What those who find the directory in use are told of this process, after its number: ", which is
+  // leaving".
+  void Describe(std::string_view what) const;
   // Removes the socket, so that the next client starts the next daemon.
   void StopListening() const;
 

@@ -2,8 +2,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <locale.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +24,17 @@ namespace {
 // Kept for the prompt, which may have to connect again.
 Options options;
 
+// A private daemon that is leaving the directory is waited for: that may take as long as a checkpoint.
+void TellOfLeavingDaemon(Session& session) {
+  const std::string_view mode = "embed:";
+  if (!options.address.starts_with(mode)) return;
+  std::string holder;
+  std::getline(std::ifstream(options.address.substr(mode.size()) + "/traind.lock"), holder);
+  const auto pid = static_cast<pid_t>(strtol(holder.c_str(), nullptr, 10));
+  if (holder.find("leaving") == std::string::npos || pid <= 0 || kill(pid, 0) != 0) return;
+  Note(session, fmt::format("waiting for process {}", holder));
+}
+
 int Open(Session& session) {
   traind_config* config = nullptr;
   traind_config_new(&config);
@@ -32,6 +46,7 @@ int Open(Session& session) {
   traind_conn* before = session.conn;
   SetInterruptible(nullptr);
   traind_close(before, nullptr);
+  TellOfLeavingDaemon(session);
   int32_t code = traind_open(options.address.c_str(), config, &session.conn);
   traind_config_free(config);
   if (code != TRAIND_OK) return Report(session, LastDiagnostic(session.conn), {"trainql", ""});

@@ -124,6 +124,7 @@ void opening_waits_for_a_daemon_that_leaves(void**) {
   mkdir(state.c_str(), 0700);
   int lock = open((state + "/traind.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   assert_int_equal(flock(lock, LOCK_EX), 0);
+  assert_int_equal(pwrite(lock, "1, which is leaving\n", 20, 0), 20);
   std::thread leaving([lock] {
     usleep(300000);
     close(lock);

@@ -44,8 +44,11 @@ void one_daemon_at_a_time(void**) {
     assert_ok(first);
     const auto second = StateDirectory::Open(path);
     assert_code(second, ErrorCode::STATE_IN_USE);
-    assert_true(second.status().message().find(std::to_string(getpid())) != std::string::npos);
+    assert_true(second.status().message().ends_with("process " + std::to_string(getpid())));
+    first->Describe(", which is leaving");
+    assert_true(StateDirectory::Open(path).status().message().ends_with(", which is leaving"));
   }
+  assert_text(testing::ReadFile(path + "/traind.lock"), "");
   assert_ok(StateDirectory::Open(path));
 }
 
