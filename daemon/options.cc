@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "engine/base/io.h"
+#include "engine/base/nearest.h"
 #include "engine/base/quantity.h"
 
 namespace traind::daemon {
@@ -106,6 +107,20 @@ const Option* FindOption(std::string_view name) {
   return name == "-h" ? FindOption("--help") : nullptr;
 }
 
+Status UnknownArgument(const std::string& argument) {
+  if (!argument.starts_with('-')) {
+    return {ErrorCode::MISUSE, fmt::format("unexpected argument \"{}\"", argument),
+            "traind --help lists the options"};
+  }
+  std::vector<std::string_view> names;
+  for (const Option& option : kOptions) names.push_back(option.name);
+  const std::string nearest = NearestWord(argument.substr(0, argument.find('=')), names);
+  return {ErrorCode::MISUSE,
+          fmt::format("unknown option {}{}", argument,
+                      nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)),
+          "traind --help lists them"};
+}
+
 std::string DefaultState(const Environment& environment) {
   if (!environment.state_home.empty() && environment.state_home.front() == '/') {
     return environment.state_home + "/traind";
@@ -122,8 +137,7 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments, const En
     const size_t equals = argument.starts_with("--") ? argument.find('=') : std::string::npos;
     const Option* option = FindOption(argument.substr(0, equals));
     if (option == nullptr) {
-      return Status(ErrorCode::MISUSE, fmt::format("unknown argument \"{}\"", argument),
-                    "traind --help lists them");
+      return UnknownArgument(argument);
     }
     std::string value;
     if (equals != std::string::npos) {
