@@ -21,6 +21,7 @@ enum class Kind : uint8_t {
   kResult = 5,
   kEvent = 6,
   kError = 7,
+  kWords = 8,
 };
 
 // What a handle names.

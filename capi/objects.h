@@ -79,4 +79,12 @@ struct ResultObject : Object {
   std::string json;
 };
 
+struct Word {
+  int64_t begin = 0, end = 0;  // bytes of the text
+  std::string text, kind;
+};
+struct WordsObject : Object {
+  std::vector<Word> words;
+};
+
 }  // namespace traind::capi

@@ -191,6 +191,7 @@ typedef struct traind_stmt traind_stmt;     /* one statement, its parameters and
 typedef struct traind_result traind_result; /* all rows of a script, as JSON */
 typedef struct traind_event traind_event;   /* something that happened to a job */
 typedef struct traind_error traind_error;   /* what went wrong */
+typedef struct traind_words traind_words;   /* tokens of a text, or what may follow it */
 
 /* ---- The library ------------------------------------------------------------------------------------- */
 
@@ -333,6 +334,31 @@ TRAIND_API const char* traind_script_open(const traind_script* script);
  */
 TRAIND_API int32_t traind_script_prepare(traind_script* script, int32_t index, traind_stmt** out);
 TRAIND_API void traind_script_free(traind_script* script);
+
+/* ---- Editing ----------------------------------------------------------------------------------------- */
+
+/*
+ * The tokens and comments of a text, in order, for highlighting. Kinds: "keyword", "name", "string", "number"
+ * (with its unit), "parameter", "punctuation", "comment", "invalid". The text need not be right or complete.
+ * Free with traind_words_free.
+ */
+TRAIND_API int32_t traind_lex(traind_conn* conn, const char* text, int64_t length, traind_words** out);
+
+/*
+ * What may stand at the end of a text whose last word is unfinished, or missing: words that begin, in any
+ * case, as that word does, and would stand in its place. Kinds: "keyword", "punctuation", "placeholder"
+ * ("a number": something of that kind), and of names that exist "model", "dataset", "job", "view". None
+ * behind an error. Free with traind_words_free.
+ */
+TRAIND_API int32_t traind_complete(traind_conn* conn, const char* text, int64_t length, traind_words** out);
+
+TRAIND_API int32_t traind_words_count(const traind_words* words); /* 0 on misuse */
+/* The bytes [begin, end) of the text that word `index` (from 0) is, or would replace. */
+TRAIND_API int32_t traind_words_place(const traind_words* words, int32_t index, int64_t* begin, int64_t* end);
+/* Borrowed until traind_words_free; NULL for an index out of range. */
+TRAIND_API const char* traind_words_text(const traind_words* words, int32_t index);
+TRAIND_API const char* traind_words_kind(const traind_words* words, int32_t index);
+TRAIND_API void traind_words_free(traind_words* words);
 
 /* ---- Statements -------------------------------------------------------------------------------------- */
 

@@ -14,13 +14,6 @@ namespace {
 
 constexpr size_t kMaxReportedErrors = 100;
 
-Status CheckLength(const std::string& text) {
-  if (static_cast<int64_t>(text.size()) <= kMaxScriptBytes) return Ok();
-  return {ErrorCode::STATEMENT_TOO_LONG,
-          fmt::format("the text has {} bytes; the limit is {}", text.size(), kMaxScriptBytes),
-          "split it into several scripts"};
-}
-
 Reply& ReplyOf(Outcome* outcome) {
   if (auto* wait = std::get_if<WaitOutcome>(outcome)) return wait->reply;
   if (auto* follow = std::get_if<FollowOutcome>(outcome)) return follow->reply;
@@ -109,11 +102,18 @@ Result<grammar::Value> ParameterFromJson(const std::string& name, const Json& js
 
 }  // namespace
 
+Status CheckTextLength(const std::string& text) {
+  if (static_cast<int64_t>(text.size()) <= kMaxScriptBytes) return Ok();
+  return {ErrorCode::STATEMENT_TOO_LONG,
+          fmt::format("the text has {} bytes; the limit is {}", text.size(), kMaxScriptBytes),
+          "split it into several scripts"};
+}
+
 Result<StatementRequest> StatementRequestFromJson(int64_t id, const Json& message) {
   StatementRequest request;
   request.id = id;
   TRAIND_ASSIGN(request.text, GetString(message, "text"));
-  TRAIND_TRY(CheckLength(request.text));
+  TRAIND_TRY(CheckTextLength(request.text));
   TRAIND_ASSIGN(request.origin.offset, GetIntOr(message, "offset", 0));
   TRAIND_ASSIGN(const int64_t line, GetIntOr(message, "line", 1));
   TRAIND_ASSIGN(const int64_t column, GetIntOr(message, "column", 1));
@@ -154,7 +154,7 @@ Result<Dispatched> Dispatch(const StatementRequest& request, const SessionState&
 }
 
 Result<Json> ParseScript(const std::string& text) {
-  TRAIND_TRY(CheckLength(text));
+  TRAIND_TRY(CheckTextLength(text));
   const grammar::ParsedScript script = grammar::Parse(text);
   Json statements = Json::array();
   for (const auto& statement : script.statements) statements.push_back(ParsedStatementToJson(statement));

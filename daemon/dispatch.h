@@ -38,6 +38,9 @@ struct Dispatched {
 Result<Dispatched> Dispatch(const StatementRequest& request, const SessionState& session,
                             const DaemonState& daemon, Reader& reader);
 
+// STATEMENT_TOO_LONG for a text beyond kMaxScriptBytes.
+Status CheckTextLength(const std::string& text);
+
 // The protocol's "parse": {"statements":[…],"errors":[…],"open":…}. STATEMENT_TOO_LONG for a script that is
 // too long or has more statements than one message can name.
 Result<Json> ParseScript(const std::string& text);

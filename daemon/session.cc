@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "daemon/editing.h"
 #include "daemon/reply.h"
 #include "daemon/session_request.h"
 #include "daemon/supervisor/supervisor.h"
@@ -83,10 +84,16 @@ Status Session::Handle(int64_t id, const std::string& op, const Json& message) {
     Status (Session::*handler)(int64_t, const Json&);
   };
   static constexpr Operation kOperations[] = {
-      {"hello", &Session::Hello},          {"parse", &Session::Parse},
-      {"execute", &Session::StartExecute}, {"interrupt", &Session::Interrupt},
-      {"subscribe", &Session::Subscribe},  {"unsubscribe", &Session::Unsubscribe},
-      {"status", &Session::ReportStatus},  {"shutdown", &Session::Shutdown},
+      {"hello", &Session::Hello},
+      {"parse", &Session::Parse},
+      {"lex", &Session::Lex},
+      {"complete", &Session::Complete},
+      {"execute", &Session::StartExecute},
+      {"interrupt", &Session::Interrupt},
+      {"subscribe", &Session::Subscribe},
+      {"unsubscribe", &Session::Unsubscribe},
+      {"status", &Session::ReportStatus},
+      {"shutdown", &Session::Shutdown},
   };
   std::string known;
   for (const Operation& operation : kOperations) {
@@ -123,6 +130,19 @@ Status Session::Hello(int64_t id, const Json& message) {
 }
 
 Status Session::Parse(int64_t id, const Json& message) {
+  return AnswerFromPool(id, message, [](const std::string& text, Reader&) { return ParseScript(text); });
+}
+
+Status Session::Lex(int64_t id, const Json& message) {
+  return AnswerFromPool(id, message, [](const std::string& text, Reader&) { return LexText(text); });
+}
+
+Status Session::Complete(int64_t id, const Json& message) {
+  return AnswerFromPool(id, message, CompleteText);
+}
+
+// Answers with what `work` makes of the message's text, on a pool thread.
+Status Session::AnswerFromPool(int64_t id, const Json& message, TextWork work) {
   if (static_cast<int64_t>(requests_.size()) >= kMaxRequestsInFlight) return TooManyRequests();
   TRAIND_ASSIGN(std::string text, GetString(message, "text"));
   auto request = std::make_shared<Request>();
@@ -131,15 +151,15 @@ Status Session::Parse(int64_t id, const Json& message) {
   requests_[id] = request;
   auto frame = std::make_shared<std::string>();
   services_->pool->Submit(
-      [id, text = std::move(text), frame](Reader&) {
-        const Result<Json> parsed = ParseScript(text);
-        AppendFrame(parsed.ok() ? OkMessage(id, *parsed) : ErrorMessage(id, parsed.status()), frame.get());
+      [id, text = std::move(text), work = std::move(work), frame](Reader& reader) {
+        const Result<Json> answer = work(text, reader);
+        AppendFrame(answer.ok() ? OkMessage(id, *answer) : ErrorMessage(id, answer.status()), frame.get());
         if (static_cast<int64_t>(frame->size()) <= kMaxReplyFrameBytes) return;
         frame->clear();
-        AppendFrame(
-            ErrorMessage(id, Status(ErrorCode::STATEMENT_TOO_LONG, "the script has too many statements",
-                                    "split it into several scripts")),
-            frame.get());
+        AppendFrame(ErrorMessage(id, Status(ErrorCode::STATEMENT_TOO_LONG,
+                                            "the script has too many statements or tokens",
+                                            "split it into several scripts")),
+                    frame.get());
       },
       [weak = weak_from_this(), id, frame] {
         const auto self = weak.lock();

@@ -61,6 +61,7 @@ class Session : public std::enable_shared_from_this<Session> {
  private:
   struct Request;
   using RequestPtr = std::shared_ptr<Request>;
+  using TextWork = std::function<Result<Json>(const std::string& text, Reader& reader)>;
 
   Session(const Services* services, bool embedded, std::function<void()> closed);
 
@@ -71,6 +72,9 @@ class Session : public std::enable_shared_from_this<Session> {
   Status Handle(int64_t id, const std::string& op, const Json& message);
   Status Hello(int64_t id, const Json& message);
   Status Parse(int64_t id, const Json& message);
+  Status Lex(int64_t id, const Json& message);
+  Status Complete(int64_t id, const Json& message);
+  Status AnswerFromPool(int64_t id, const Json& message, TextWork work);
   Status StartExecute(int64_t id, const Json& message);
   Status Interrupt(int64_t id, const Json& message);
   Status Subscribe(int64_t id, const Json& message);

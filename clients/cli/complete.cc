@@ -1,4 +1,4 @@
-// The parser is asked with a token at the cursor that fits nowhere: its error lists what would.
+// The daemon knows what its grammar takes and which names there are.
 #include "clients/cli/complete.h"
 
 #include <algorithm>
@@ -13,15 +13,9 @@ namespace traind::cli {
 namespace {
 
 constexpr int kListWidth = 78;
-constexpr size_t kMostNames = 200;
 
 bool IsWordCharacter(char c) {
   return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-bool IsKeyword(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return isupper(static_cast<unsigned char>(c)) != 0 || c == '_'; });
 }
 
 bool StartsWith(std::string_view word, std::string_view beginning) {
@@ -31,63 +25,18 @@ bool StartsWith(std::string_view word, std::string_view beginning) {
          });
 }
 
-// Where names of one kind stand, by the word before them.
-struct NameSource {
-  std::string_view before;
-  const char* query;
-};
-constexpr NameSource kNameSources[] = {
-    {"MODEL", "SELECT name FROM sys_models"},
-    {"OF", "SELECT name FROM sys_models"},
-    {"LIKE", "SELECT name FROM sys_models"},
-    {"DATASET", "SELECT name FROM sys_datasets"},
-    {"FROM", "SELECT name FROM sys_datasets"},
-    {"JOB", "SELECT DISTINCT name FROM sys_jobs WHERE name IS NOT NULL"},
-};
-
-std::string LastWord(std::string_view text) {
-  size_t end = text.find_last_not_of(" \t\r\n");
-  if (end == std::string_view::npos) return {};
-  size_t begin = end + 1;
-  while (begin > 0 && IsWordCharacter(text[begin - 1])) --begin;
-  std::string word(text.substr(begin, end + 1 - begin));
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](unsigned char c) { return static_cast<char>(toupper(c)); });
-  return word;
-}
-
-// The names that may stand behind `text`, as the catalog has them.
-std::vector<std::string> NamesAfter(traind_conn* conn, std::string_view text) {
-  std::vector<std::string> names;
-  std::string before = LastWord(text);
-  for (const NameSource& source : kNameSources) {
-    traind_stmt* stmt = nullptr;
-    if (source.before != before || traind_prepare(conn, source.query, -1, &stmt, nullptr) != TRAIND_OK)
-      continue;
-    while (names.size() < kMostNames && traind_step(stmt) == TRAIND_ROW) {
-      const char* name = nullptr;
-      if (traind_column_text(stmt, 0, &name, nullptr) == TRAIND_OK && name != nullptr)
-        names.emplace_back(name);
-    }
-    traind_stmt_free(stmt);
+// What the daemon says may stand at the end of `text`; placeholders and punctuation are nothing to insert.
+std::vector<std::string> WordsAfter(traind_conn* conn, const std::string& text) {
+  std::vector<std::string> found;
+  traind_words* words = nullptr;
+  if (traind_complete(conn, text.data(), static_cast<int64_t>(text.size()), &words) != TRAIND_OK)
+    return found;
+  for (int32_t i = 0; i < traind_words_count(words); ++i) {
+    const std::string_view kind = traind_words_kind(words, i);
+    if (kind != "placeholder" && kind != "punctuation") found.emplace_back(traind_words_text(words, i));
   }
-  return names;
-}
-
-// The keywords in the expected list of the last error of `text`.
-std::vector<std::string> ExpectedIn(traind_conn* conn, const std::string& text) {
-  std::vector<std::string> words;
-  traind_script* script = nullptr;
-  if (traind_check(conn, text.data(), static_cast<int64_t>(text.size()), &script) != TRAIND_OK) return words;
-  traind_error* error = nullptr;
-  traind_script_error(script, traind_script_error_count(script) - 1, &error);
-  for (int32_t i = 0; i < traind_error_expected_count(error); ++i) {
-    std::string word = traind_error_expected(error, i);
-    if (!word.empty() && IsKeyword(word)) words.push_back(std::move(word));
-  }
-  traind_error_free(error);
-  traind_script_free(script);
-  return words;
+  traind_words_free(words);
+  return found;
 }
 
 std::string CommonBeginning(const std::vector<std::string>& words) {
@@ -127,10 +76,7 @@ Completion CompleteWord(traind_conn* conn, const std::string& text) {
   }
   size_t begin = text.size();
   while (begin > 0 && IsWordCharacter(text[begin - 1])) --begin;
-  std::vector<std::string> words = ExpectedIn(conn, text.substr(0, begin) + " ) ");
-  std::vector<std::string> names = NamesAfter(conn, std::string_view(text).substr(0, begin));
-  words.insert(words.end(), names.begin(), names.end());
-  return Choose(std::move(words), std::string_view(text).substr(begin));
+  return Choose(WordsAfter(conn, text), std::string_view(text).substr(begin));
 }
 
 }  // namespace traind::cli

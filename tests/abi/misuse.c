@@ -22,7 +22,8 @@ static int failures = 0;
 
 /* What all functions do with handles that are none. */
 static void check_handles(traind_config* config, traind_conn* conn, traind_script* script, traind_stmt* stmt,
-                          traind_result* result, traind_event* event, traind_error* error) {
+                          traind_result* result, traind_event* event, traind_error* error,
+                          traind_words* words) {
   char* message = NULL;
   const char* text = NULL;
   int64_t number = 0;
@@ -34,6 +35,7 @@ static void check_handles(traind_config* config, traind_conn* conn, traind_scrip
   traind_result* new_result = NULL;
   traind_event* new_event = NULL;
   traind_error* new_error = NULL;
+  traind_words* new_words = NULL;
 
   MISUSE(traind_config_set(config, "client", "x"));
   traind_config_free(config);
@@ -92,6 +94,12 @@ static void check_handles(traind_config* config, traind_conn* conn, traind_scrip
   traind_stmt_free(stmt);
 
   MISUSE(traind_execute(conn, "ROWS 1", -1, NULL, &new_result));
+  MISUSE(traind_lex(conn, "ROWS 1", -1, &new_words));
+  MISUSE(traind_complete(conn, "ROWS 1", -1, &new_words));
+  CHECK(new_words == NULL && traind_words_count(words) == 0);
+  MISUSE(traind_words_place(words, 0, &begin, &end));
+  CHECK(traind_words_text(words, 0) == NULL && traind_words_kind(words, 0) == NULL);
+  traind_words_free(words);
   CHECK(traind_result_json(result, &number) == NULL && number == 0);
   traind_result_free(result);
 
@@ -120,6 +128,7 @@ static void check_arguments(traind_config* config, traind_conn* conn, traind_stm
   traind_script* new_script = NULL;
   traind_conn* new_conn = NULL;
   traind_result* new_result = NULL;
+  traind_words* new_words = NULL;
   MISUSE(traind_config_new(NULL));
   MISUSE(traind_config_set(config, NULL, "x"));
   MISUSE(traind_config_set(config, "client", NULL));
@@ -135,6 +144,8 @@ static void check_arguments(traind_config* config, traind_conn* conn, traind_stm
   MISUSE(traind_prepare(conn, "ROWS 1", -1, NULL, &tail));
   MISUSE(traind_check(conn, NULL, -1, &new_script));
   MISUSE(traind_check(conn, "ROWS 1", -1, NULL));
+  MISUSE(traind_lex(conn, NULL, -1, &new_words));
+  MISUSE(traind_complete(conn, "ROWS", -1, NULL));
   MISUSE(traind_execute(conn, NULL, -1, NULL, &new_result));
   MISUSE(traind_execute(conn, "ROWS 1", -1, "no json", &new_result));
   MISUSE(traind_execute(conn, "ROWS 1", -1, NULL, NULL));
@@ -160,14 +171,15 @@ int main(int count, char** arguments) {
   traind_stmt* stmt = NULL;
   traind_result* result = NULL;
   traind_error* error = NULL;
+  traind_words* words = NULL;
   int local = 0;
 
   if (count != 2 || mkdtemp(state) == NULL) return 2;
   snprintf(address, sizeof address, "embed:%s", state);
-  check_handles(NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+  check_handles(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
   check_handles((traind_config*)(void*)&local, (traind_conn*)(void*)&local, (traind_script*)(void*)&local,
                 (traind_stmt*)(void*)&local, (traind_result*)(void*)&local, (traind_event*)(void*)&local,
-                (traind_error*)(void*)&local);
+                (traind_error*)(void*)&local, (traind_words*)(void*)&local);
 
   CHECK(traind_config_new(&config) == TRAIND_OK);
   CHECK(traind_config_set(config, "traind", arguments[1]) == TRAIND_OK);
@@ -175,6 +187,10 @@ int main(int count, char** arguments) {
   CHECK(traind_check(conn, "ROWS 1", -1, &script) == TRAIND_OK);
   CHECK(traind_prepare(conn, "ROWS 1", -1, &stmt, NULL) == TRAIND_OK);
   CHECK(traind_execute(conn, "ROWS 1", -1, NULL, &result) == TRAIND_OK);
+  CHECK(traind_lex(conn, "ROWS 1", -1, &words) == TRAIND_OK && traind_words_count(words) == 2);
+  MISUSE(traind_words_place(words, 2, NULL, NULL));
+  CHECK(traind_words_place(words, 1, NULL, NULL) == TRAIND_OK);
+  CHECK(traind_words_text(words, -1) == NULL && traind_words_kind(words, 2) == NULL);
   check_arguments(config, conn, stmt);
   CHECK(traind_config_set(config, "nonsense", "x") == TRAIND_UNKNOWN_OPTION);
   CHECK(traind_error_get(config, &error) == TRAIND_OK && error != NULL);
@@ -183,9 +199,10 @@ int main(int count, char** arguments) {
   traind_stmt_free(stmt);
   traind_result_free(result);
   traind_error_free(error);
+  traind_words_free(words);
   traind_config_free(config);
   CHECK(traind_close(conn, NULL) == TRAIND_OK);
-  check_handles(config, conn, script, stmt, result, NULL, error);
+  check_handles(config, conn, script, stmt, result, NULL, error, words);
   traind_free(NULL);
   if (failures != 0) fprintf(stderr, "%d failures\n", failures);
   snprintf(address, sizeof address, "rm -rf %s", state);

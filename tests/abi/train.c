@@ -51,6 +51,20 @@ static int check_losses(traind_conn* conn) {
   return rows == 20 && last < first ? 0 : 1;
 }
 
+static int complete(traind_conn* conn) {
+  traind_words* words = NULL;
+  int failed = 0;
+  if (traind_complete(conn, "GENERATE FROM MODEL ", -1, &words) != TRAIND_OK)
+    return complain(conn, "complete");
+  failed = traind_words_count(words) < 1 ||
+           strcmp(traind_words_text(words, traind_words_count(words) - 1), "m") != 0;
+  traind_words_free(words);
+  if (traind_lex(conn, "GENERATE FROM MODEL m", -1, &words) != TRAIND_OK) return complain(conn, "lex");
+  failed = failed || traind_words_count(words) != 4 || strcmp(traind_words_kind(words, 3), "name") != 0;
+  traind_words_free(words);
+  return failed;
+}
+
 static int generate(traind_conn* conn) {
   traind_result* result = NULL;
   int failed = 0;
@@ -80,7 +94,7 @@ int main(int count, char** arguments) {
   if (!failed)
     failed = traind_execute(conn, kSetUp, -1, NULL, &result) != TRAIND_OK && complain(conn, "set up");
   traind_result_free(result);
-  failed = failed || train(conn) || check_losses(conn) || generate(conn);
+  failed = failed || train(conn) || check_losses(conn) || complete(conn) || generate(conn);
   traind_close(conn, NULL);
   snprintf(text, sizeof text, "rm -rf %s", state);
   return system(text) != 0 || failed ? 1 : 0;

@@ -114,13 +114,8 @@ void Texts(Peer& peer, const Json& request) {
   Done(peer, request["id"], 4);
 }
 
-// SELECT: names of models; a job of .plot, then its curve.
+// SELECT: a job of .plot, then its curve.
 void Select(Peer& peer, const Json& request) {
-  if (request["text"].get<std::string>().find("sys_models") != std::string::npos) {
-    Columns(peer, request["id"], {{"name", "text"}});
-    Send(peer, {{"id", request["id"]}, {"rows", {{"nightly"}, {"small"}}}});
-    return Done(peer, request["id"], 2);
-  }
   if (request["text"].get<std::string>().find("sys_jobs") != std::string::npos) {
     Json job = request["parameters"]["job"];
     Columns(peer, request["id"], {{"id", "integer"}, {"name", "text"}, {"step", "integer"}});
@@ -305,6 +300,32 @@ Json Parse(const std::string& original) {
   return {{"statements", statements}, {"errors", errors}, {"open", open}};
 }
 
+// Words cut at blanks; what completes the last one: the verbs, and two names of models.
+Json Lex(const std::string& text) {
+  Json tokens = Json::array();
+  for (size_t begin = text.find_first_not_of(" \n"); begin != std::string::npos;) {
+    const size_t end = std::min(text.find_first_of(" \n", begin), text.size());
+    const bool verb = kVerbs.contains(text.substr(begin, end - begin));
+    tokens.push_back({{"begin", begin}, {"end", end}, {"kind", verb ? "keyword" : "name"}});
+    begin = text.find_first_not_of(" \n", end);
+  }
+  return {{"tokens", tokens}};
+}
+
+Json Complete(const std::string& text) {
+  const size_t begin = text.find_last_of(" \n") == std::string::npos ? 0 : text.find_last_of(" \n") + 1;
+  const bool model = text.substr(0, begin).ends_with("MODEL ");
+  Json words = Json::array();
+  const auto add = [&](const std::string& word, const char* kind) {
+    if (word.starts_with(text.substr(begin))) words.push_back({{"text", word}, {"kind", kind}});
+  };
+  for (const auto& [verb, run] : kVerbs) add(verb, "keyword");
+  for (const char* name : {"nightly", "small"}) {
+    if (model) add(name, "model");
+  }
+  return {{"begin", begin}, {"words", words}};
+}
+
 void Interrupt(Peer& peer, const Json& request) {
   Send(peer, {{"id", request["id"]}, {"ok", Json::object()}});
   if (peer.deaf || peer.hanging.is_null() || peer.hanging["id"] != request["target"]) return;
@@ -333,6 +354,8 @@ bool Answer(Peer& peer, const Json& request) {
   std::string operation = request["op"];
   if (operation == "hello") Hello(peer, request);
   if (operation == "parse") Send(peer, {{"id", request["id"]}, {"ok", Parse(request["text"])}});
+  if (operation == "lex") Send(peer, {{"id", request["id"]}, {"ok", Lex(request["text"])}});
+  if (operation == "complete") Send(peer, {{"id", request["id"]}, {"ok", Complete(request["text"])}});
   if (operation == "interrupt") Interrupt(peer, request);
   if (operation == "subscribe") peer.subscription = request["id"];
   if (operation == "unsubscribe") peer.subscription = 0;

@@ -257,6 +257,30 @@ void texts_beyond_the_limit_are_refused_here(void**) {
   assert_int_equal(f.Run("ROWS 1"), TRAIND_DONE);
 }
 
+void editors_get_words(void**) {
+  Fixture f;
+  f.Open();
+  traind_words* words = nullptr;
+  assert_int_equal(traind_lex(f.conn, "ROWS  one", -1, &words), TRAIND_OK);
+  assert_int_equal(traind_words_count(words), 2);
+  int64_t begin = 0, end = 0;
+  assert_int_equal(traind_words_place(words, 1, &begin, &end), TRAIND_OK);
+  assert_int_equal(begin, 6);
+  assert_int_equal(end, 9);
+  assert_string_equal(traind_words_text(words, 1), "one");
+  assert_string_equal(traind_words_kind(words, 0), "keyword");
+  assert_string_equal(traind_words_kind(words, 1), "name");
+  traind_words_free(words);
+  assert_int_equal(traind_complete(f.conn, "ECHO MODEL niXX", 13, &words), TRAIND_OK);
+  assert_int_equal(traind_words_count(words), 1);
+  assert_string_equal(traind_words_text(words, 0), "nightly");
+  assert_string_equal(traind_words_kind(words, 0), "model");
+  assert_int_equal(traind_words_place(words, 0, &begin, &end), TRAIND_OK);
+  assert_int_equal(begin, 11);
+  assert_int_equal(end, 13);
+  traind_words_free(words);
+}
+
 void execute_gives_everything_as_json(void**) {
   Fixture f;
   f.Open();
@@ -297,6 +321,7 @@ int main() {
       cmocka_unit_test(statements_go_with_their_connection),
       cmocka_unit_test(a_daemon_that_breaks_off_is_told),
       cmocka_unit_test(texts_beyond_the_limit_are_refused_here),
+      cmocka_unit_test(editors_get_words),
       cmocka_unit_test(execute_gives_everything_as_json),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
