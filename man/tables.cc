@@ -2,6 +2,8 @@
 #include "man/tables.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -19,6 +21,7 @@
 #include "engine/base/limits.h"
 #include "grammar/parse.h"
 #include "grammar/token.h"
+#include "man/c_interface.h"
 #include "man/mdoc.h"
 
 namespace traind::manual {
@@ -208,6 +211,21 @@ std::string ExitCodes() {
   return TagList("128+n", items);
 }
 
+std::string SourceText(const char* path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string CFunctions() {
+  return FunctionsOf(SourceText(TRAIND_HEADER));
+}
+
+std::string CExample() {
+  std::string text = SourceText(TRAIND_EXAMPLE);
+  text.erase(text.find_last_not_of('\n') + 1);
+  return Display(text);
+}
+
 }  // namespace
 
 std::optional<std::string> TableOf(std::string_view name) {
@@ -224,6 +242,8 @@ std::optional<std::string> TableOf(std::string_view name) {
       {"dot_commands", DotCommands},
       {"daemon_options", DaemonOptions},
       {"exit_codes", ExitCodes},
+      {"c_functions", CFunctions},
+      {"c_example", CExample},
   };
   const auto table = tables.find(name);
   if (table == tables.end()) return std::nullopt;
