@@ -151,9 +151,10 @@ Result<Json> LexText(const std::string& text) {
     const grammar::Token token =
         lexer.Next(sql ? grammar::Lexer::Mode::kSql : grammar::Lexer::Mode::kLanguage);
     if (token.code == TK_END && token.text.empty()) break;
-    const auto begin = static_cast<size_t>(token.position.offset);
+    const size_t begin = std::max(end, static_cast<size_t>(token.position.offset));
     AddComment(text, end, begin, &tokens);
-    end = static_cast<size_t>(lexer.last_end_offset());
+    // What is no UTF-8 has no extent: it is shown as one byte.
+    end = std::max(static_cast<size_t>(lexer.last_end_offset()), std::min(begin + 1, text.size()));
     tokens.push_back(TokenJson(begin, end, KindOf(token)));
     if (token.code == TK_END) lexer.StartStatement();
     sql = token.code != TK_END && (sql || (BeginsSql(token.code) && (first || token.code == TK_WHERE)));

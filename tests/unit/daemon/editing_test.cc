@@ -28,9 +28,13 @@ class Fixture {
  public:
   Fixture() {
     assert_ok(state_.Open());
-    assert_ok(state_.catalog().Write([](Transaction& transaction) {
+    ModelSpec spec;
+    spec.hidden_size = 64;
+    spec.num_hidden_layers = 1;
+    spec.num_attention_heads = spec.num_key_value_heads = 4;
+    assert_ok(state_.catalog().Write([&](Transaction& transaction) {
       for (const char* name : {"tiny", "Titan", "other"}) {
-        TRAIND_TRY(InsertModel(transaction, name, ModelSpec(), 0).status());
+        TRAIND_TRY(InsertModel(transaction, name, spec, 0).status());
       }
       return Status();
     }));
