@@ -104,7 +104,8 @@ struct CreateModel {
   bool with_versions = false;  // OR REPLACE … WITH VERSIONS
   Name name;
   std::optional<Name> architecture;  // either this …
-  std::optional<Name> like;          // … or this
+  std::optional<Name> like;          // … or this …
+  std::optional<Value> preset;       // … or this: LIKE 'gpt2-124m'
   Options options;                   // LIKE's are changes to what it copies
   Position position;
   bool operator==(const CreateModel&) const = default;

@@ -53,6 +53,7 @@ class Printer {
     Put(s.if_not_exists ? "IF NOT EXISTS " : "").Put(s.name);
     if (s.architecture) Put(" ARCHITECTURE ").Put(*s.architecture);
     if (s.like) Put(" LIKE ").Put(*s.like);
+    if (s.preset) Put(" LIKE ").Put(*s.preset);
     PutOptions(" WITH ", s.options);
     if (s.with_versions) Put(" WITH VERSIONS");
   }

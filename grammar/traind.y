@@ -105,6 +105,7 @@ architecture_word ::= ARCHITECTURE(T).      { build->Begin(Clause::kArchitecture
 model_origin ::= architecture_word name(N). { build->Get<CreateModel>().architecture = *N; }
 like_word ::= LIKE(T).                      { build->Begin(Clause::kLike, *T); }
 model_origin ::= like_word name(N).         { build->Get<CreateModel>().like = *N; }
+model_origin ::= like_word STRING(T).       { build->Get<CreateModel>().preset = *build->MakeValue(*T); }
 with_options ::= WITH(T) LP.                { build->Begin(Clause::kOptions, *T); }
 model_options ::= with_options option_list(L) RP.
                                             { build->Get<CreateModel>().options = *L; }

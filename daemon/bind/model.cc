@@ -10,12 +10,16 @@
 #include "daemon/bind/options.h"
 #include "daemon/bind/values.h"
 #include "engine/base/nearest.h"
+#include "engine/spec/names.h"
+#include "engine/spec/presets.h"
 
 namespace traind::daemon {
 namespace {
 
 constexpr int64_t kFeedForwardMultiple = 64;
 constexpr int64_t kDefaultPositions = 1024;
+constexpr int64_t kGeluWidth = 4;  // times hidden_size
+constexpr double kLlama3Factor = 8;
 
 struct IntegerField {
   std::string_view option;
@@ -29,6 +33,7 @@ constexpr IntegerField kIntegers[] = {
     {"intermediate_size", &ModelSpec::intermediate_size},
     {"vocab_size", &ModelSpec::vocab_size},
     {"max_position_embeddings", &ModelSpec::max_position_embeddings},
+    {"rope_original_max_position_embeddings", &ModelSpec::rope_original_max_position_embeddings},
 };
 struct RealField {
   std::string_view option;
@@ -36,11 +41,38 @@ struct RealField {
 };
 constexpr RealField kReals[] = {
     {"rms_norm_eps", &ModelSpec::rms_norm_eps},
+    {"layer_norm_epsilon", &ModelSpec::layer_norm_epsilon},
     {"rope_theta", &ModelSpec::rope_theta},
+    {"rope_scaling_factor", &ModelSpec::rope_scaling_factor},
+    {"rope_low_freq_factor", &ModelSpec::rope_low_freq_factor},
+    {"rope_high_freq_factor", &ModelSpec::rope_high_freq_factor},
     {"initializer_range", &ModelSpec::initializer_range},
 };
 
-void TakeOptions(const BoundOptions& options, ModelSpec* model) {
+// Options that the family does not have, or that mean nothing without another.
+Status CheckFamily(const BoundOptions& options, const ModelSpec& model) {
+  for (const auto& [name, option] : options.all()) {
+    if (!HasOption(model.architecture, name)) {
+      return spec::InvalidOption(
+          name, fmt::format("{} models have no {}", ArchitectureName(model.architecture), name));
+    }
+    const bool scales = name == "rope_scaling_factor" || name == "rope_low_freq_factor" ||
+                        name == "rope_high_freq_factor" || name == "rope_original_max_position_embeddings";
+    if (scales && model.rope_scaling == RopeScaling::kNone) {
+      return spec::InvalidOption(name, fmt::format("{} means nothing without rope_scaling", name));
+    }
+    if (scales && name != "rope_scaling_factor" && model.rope_scaling != RopeScaling::kLlama3) {
+      return spec::InvalidOption(name, fmt::format("{} belongs to rope_scaling=llama3", name));
+    }
+  }
+  if (model.rope_scaling == RopeScaling::kLinear && options.Find("rope_scaling") != nullptr &&
+      options.Find("rope_scaling_factor") == nullptr) {
+    return spec::InvalidOption("rope_scaling", "rope_scaling=linear needs rope_scaling_factor, 2 or 4, say");
+  }
+  return {};
+}
+
+Status TakeOptions(const BoundOptions& options, ModelSpec* model) {
   for (const IntegerField& field : kIntegers) {
     if (const BoundOption* option = options.Find(field.option)) model->*field.field = option->integer;
   }
@@ -50,13 +82,27 @@ void TakeOptions(const BoundOptions& options, ModelSpec* model) {
   if (const BoundOption* option = options.Find("tie_word_embeddings"))
     model->tie_word_embeddings = option->integer != 0;
   if (const BoundOption* option = options.Find("tokenizer")) model->tokenizer = option->text;
+  if (const BoundOption* option = options.Find("rope_scaling")) {
+    auto scaling = ParseRopeScaling(option->text);
+    if (!scaling.ok()) return scaling.status().At(option->value);
+    model->rope_scaling = *scaling;
+    if (*scaling == RopeScaling::kLlama3 && options.Find("rope_scaling_factor") == nullptr) {
+      model->rope_scaling_factor = kLlama3Factor;
+    }
+  }
+  if (!model->traits().grouped_queries) model->num_key_value_heads = model->num_attention_heads;
+  return CheckFamily(options, *model);
 }
 
 // What was not given: required sizes stay 0.
 void FillDefaults(const BoundOptions& options, ModelSpec* model) {
   if (options.Find("num_key_value_heads") == nullptr) model->num_key_value_heads = model->num_attention_heads;
   if (options.Find("max_position_embeddings") == nullptr) model->max_position_embeddings = kDefaultPositions;
-  if (options.Find("intermediate_size") == nullptr) {
+  if (options.Find("tie_word_embeddings") == nullptr)
+    model->tie_word_embeddings = model->traits().learned_positions;
+  if (options.Find("intermediate_size") == nullptr && model->traits().gelu) {
+    model->intermediate_size = kGeluWidth * model->hidden_size;
+  } else if (options.Find("intermediate_size") == nullptr) {
     const int64_t exact = (8 * model->hidden_size + 2) / 3;
     model->intermediate_size =
         (exact + kFeedForwardMultiple - 1) / kFeedForwardMultiple * kFeedForwardMultiple;
@@ -86,10 +132,11 @@ Status CheckRequired(const BoundOptions& options, SourcePosition position) {
       .At(position);
 }
 
-Result<ModelSpec> FromArchitecture(const grammar::CreateModel& statement, const BoundOptions& options) {
-  const SourcePosition position = statement.architecture->position;
+Result<ModelSpec> FromArchitecture(Architecture architecture, SourcePosition position,
+                                   const BoundOptions& options) {
   ModelSpec model;
-  TakeOptions(options, &model);
+  model.architecture = architecture;
+  TRAIND_TRY(AtOption(TakeOptions(options, &model), options, position));
   const ModelSpec stood_in = WithStandIns(options, model);
   Status status = ValidateModel(stood_in);
   // An option that was not given can only be wrong by its stand-in.
@@ -99,6 +146,17 @@ Result<ModelSpec> FromArchitecture(const grammar::CreateModel& statement, const 
   FillDefaults(options, &model);
   TRAIND_TRY(AtOption(ValidateModel(model), options, position));
   return model;
+}
+
+// What LIKE names: a model, or in quotes a preset.
+Result<ModelSpec> Pattern(const grammar::CreateModel& statement, const Context& context) {
+  if (statement.preset) {
+    auto preset = PresetModel(statement.preset->text);
+    if (!preset.ok()) return preset.status().At(statement.preset->position);
+    return preset;
+  }
+  TRAIND_ASSIGN(const ModelRecord like, FindModel(*statement.like, context));
+  return like.spec;
 }
 
 std::string Text(const Json& value) {
@@ -112,15 +170,13 @@ Result<ModelSpec> BindModelSpec(const grammar::CreateModel& statement, const Con
     auto architecture = ParseArchitecture(statement.architecture->text);
     if (!architecture.ok()) return architecture.status().At(statement.architecture->position);
     TRAIND_ASSIGN(const BoundOptions options, BindOptions(OptionList::kModel, statement.options));
-    TRAIND_ASSIGN(ModelSpec model, FromArchitecture(statement, options));
-    model.architecture = *architecture;
-    return model;
+    return FromArchitecture(*architecture, statement.architecture->position, options);
   }
   TRAIND_ASSIGN(const BoundOptions options, BindOptions(OptionList::kModel, statement.options));
-  TRAIND_ASSIGN(const ModelRecord like, FindModel(*statement.like, context));
-  ModelSpec model = like.spec;
-  TakeOptions(options, &model);
-  TRAIND_TRY(AtOption(ValidateModel(model), options, statement.like->position));
+  const SourcePosition position = statement.preset ? statement.preset->position : statement.like->position;
+  TRAIND_ASSIGN(ModelSpec model, Pattern(statement, context));
+  TRAIND_TRY(AtOption(TakeOptions(options, &model), options, position));
+  TRAIND_TRY(AtOption(ValidateModel(model), options, position));
   return model;
 }
 
@@ -184,7 +240,7 @@ std::string ModelDifference(const ModelSpec& existing, const ModelSpec& wanted) 
   const Json want = ModelToJson(wanted);
   std::string difference;
   for (const auto& [key, value] : want.items()) {
-    if (have.at(key) == value) continue;
+    if (!have.contains(key) || have.at(key) == value) continue;
     difference += fmt::format("{}{} is {}, not {}", difference.empty() ? "" : "; ", key, Text(have.at(key)),
                               Text(value));
   }

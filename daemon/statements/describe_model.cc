@@ -16,6 +16,7 @@ Result<Outcome> Run(const grammar::DescribeModel& statement, const Context& cont
   reply.Add("architecture", std::string(ArchitectureName(model.spec.architecture)));
   const Json spec = ModelToJson(model.spec);
   for (const OptionInfo& option : OptionsOf(OptionList::kModel)) {
+    if (!spec.contains(option.name)) continue;  // of another family
     const Json& value = spec.at(std::string(option.name));
     reply.Add(option.name, value.is_string() ? value.get<std::string>() : DumpJson(value));
   }

@@ -32,6 +32,7 @@ std::string CreateModelText(const ModelRecord& model) {
   create.architecture.emplace().text = ArchitectureName(model.spec.architecture);
   const Json spec = ModelToJson(model.spec);
   for (const OptionInfo& info : OptionsOf(OptionList::kModel)) {
+    if (!spec.contains(info.name)) continue;  // of another family
     grammar::Option option;
     option.key.text = info.name;
     option.value = ValueFromJson(spec.at(option.key.text));

@@ -2,10 +2,14 @@
 #include "engine/model/execute.h"
 
 #include "engine/ops/attention.h"
+#include "engine/ops/bias.h"
 #include "engine/ops/cross_entropy.h"
 #include "engine/ops/elementwise.h"
 #include "engine/ops/embedding.h"
+#include "engine/ops/gelu.h"
+#include "engine/ops/layer_norm.h"
 #include "engine/ops/linear.h"
+#include "engine/ops/position.h"
 #include "engine/ops/rms_norm.h"
 #include "engine/ops/rope.h"
 #include "engine/ops/square_norm.h"
@@ -36,10 +40,10 @@ class Operands {
     return {Address(operand), operand == nullptr ? 0 : operand->bytes};
   }
 
-  // The weight's gradient, to which an operator adds: zeroed first where it begins.
-  Result<float*> GradientToAddTo() const {
-    const Operand* operand = call_.Find(Role::kWeightGradient);
-    float* gradient = Float(Role::kWeightGradient);
+  // The gradient of a weight or bias, to which an operator adds: zeroed first where it begins.
+  Result<float*> GradientToAddTo(Role role = Role::kWeightGradient) const {
+    const Operand* operand = call_.Find(role);
+    float* gradient = Float(role);
     if (gradient != nullptr && operand->access == Access::kAccumulate && execution_.first_micro_batch) {
       TRAIND_TRY(ops::Fill(execution_.context, operand->bytes / 4, 0.0F, gradient));
     }
@@ -92,8 +96,64 @@ Status RmsNorm(const OpCall& call, const Operands& at, Execution* run) {
                                     at.Float(Role::kOutputGradient), gradient);
 }
 
+Status Position(const OpCall& call, const Operands& at, Execution* run) {
+  const ops::PositionShape shape{run->sequences, run->sequence_length, call.dimensions.input,
+                                 call.dimensions.output};
+  if (call.pass == Pass::kForward) {
+    return ops::PositionForward(run->context, shape, at.Float(Role::kWeight), at.Float(Role::kInput));
+  }
+  TRAIND_ASSIGN(float* gradient, at.GradientToAddTo());
+  return ops::PositionBackwardWeight(run->context, shape, at.Float(Role::kOutputGradient), gradient);
+}
+
+Status LayerNorm(const OpCall& call, const Operands& at, Execution* run) {
+  const ops::LayerNormShape shape{run->rows(), call.dimensions.input,
+                                  static_cast<float>(run->table.model.layer_norm_epsilon)};
+  float* input = at.Float(Role::kInput);
+  switch (call.pass) {
+    case Pass::kForward:
+      if (const float* residual = at.Float(Role::kResidual)) {
+        return ops::ResidualLayerNormForward(run->context, shape, residual, input, at.Float(Role::kWeight),
+                                             at.Float(Role::kBias), input, at.Float(Role::kOutput),
+                                             at.Float(Role::kStatistic));
+      }
+      return ops::LayerNormForward(run->context, shape, input, at.Float(Role::kWeight), at.Float(Role::kBias),
+                                   at.Float(Role::kOutput), at.Float(Role::kStatistic));
+    case Pass::kBackwardInput:
+      return ops::LayerNormBackwardInput(run->context, shape, input, at.Float(Role::kWeight),
+                                         at.Float(Role::kStatistic), at.Float(Role::kOutputGradient),
+                                         at.Float(Role::kInputGradient));
+    case Pass::kBackwardWeight:
+      break;
+  }
+  TRAIND_ASSIGN(float* weight_gradient, at.GradientToAddTo());
+  TRAIND_ASSIGN(float* bias_gradient, at.GradientToAddTo(Role::kBiasGradient));
+  return ops::LayerNormBackwardWeight(run->context, shape, input, at.Float(Role::kStatistic),
+                                      at.Float(Role::kOutputGradient), weight_gradient, bias_gradient);
+}
+
+Status LinearForward(const ops::LinearShape& shape, const float* input, const Operands& at, Execution* run) {
+  TRAIND_TRY(ops::LinearForward(run->context, shape, input, at.Float(Role::kWeight), at.Float(Role::kOutput),
+                                at.Scratch()));
+  const float* bias = at.Float(Role::kBias);
+  if (bias == nullptr) return Ok();
+  return ops::BiasForward(run->context, {shape.rows, shape.outputs}, bias, at.Float(Role::kOutput));
+}
+
+Status LinearBackwardWeight(const ops::LinearShape& shape, const Operands& at, Execution* run) {
+  const float* output_gradient = at.Float(Role::kOutputGradient);
+  TRAIND_ASSIGN(float* gradient, at.GradientToAddTo());
+  TRAIND_TRY(ops::LinearBackwardWeight(run->context, shape, output_gradient, at.Float(Role::kInput), gradient,
+                                       at.Scratch()));
+  TRAIND_ASSIGN(float* bias_gradient, at.GradientToAddTo(Role::kBiasGradient));
+  if (bias_gradient == nullptr) return Ok();
+  return ops::BiasBackwardWeight(run->context, {shape.rows, shape.outputs}, output_gradient, bias_gradient);
+}
+
 Status Linear(const OpCall& call, const Operands& at, Execution* run) {
-  ops::LinearShape shape{run->rows(), call.dimensions.input, call.dimensions.output};
+  ops::LinearShape shape{
+      run->rows(), call.dimensions.input, call.dimensions.output,
+      call.dimensions.input_major ? ops::WeightOrder::kInputOutput : ops::WeightOrder::kOutputInput};
   const float* input = at.Float(Role::kInput);
   switch (call.pass) {
     case Pass::kForward:
@@ -101,8 +161,7 @@ Status Linear(const OpCall& call, const Operands& at, Execution* run) {
         input += run->last_row * shape.inputs;
         shape.rows = 1;
       }
-      return ops::LinearForward(run->context, shape, input, at.Float(Role::kWeight), at.Float(Role::kOutput),
-                                at.Scratch());
+      return LinearForward(shape, input, at, run);
     case Pass::kBackwardInput:
       return ops::LinearBackwardInput(run->context, shape, at.Float(Role::kOutputGradient),
                                       at.Float(Role::kWeight), at.Float(Role::kInputGradient),
@@ -110,9 +169,7 @@ Status Linear(const OpCall& call, const Operands& at, Execution* run) {
     case Pass::kBackwardWeight:
       break;
   }
-  TRAIND_ASSIGN(float* gradient, at.GradientToAddTo());
-  return ops::LinearBackwardWeight(run->context, shape, at.Float(Role::kOutputGradient), input, gradient,
-                                   at.Scratch());
+  return LinearBackwardWeight(shape, at, run);
 }
 
 Status Rope(const OpCall& call, const Operands& at, Execution* run) {
@@ -144,6 +201,15 @@ Status Swiglu(const OpCall& call, const Operands& at, Execution* run) {
                                   at.Float(Role::kOutputGradient), gate_up);
 }
 
+Status Gelu(const OpCall& call, const Operands& at, Execution* run) {
+  const int64_t elements = run->rows() * call.dimensions.output;
+  float* input = at.Float(Role::kInput);  // backward, it becomes its own gradient
+  if (call.pass == Pass::kForward) {
+    return ops::GeluForward(run->context, elements, input, at.Float(Role::kOutput));
+  }
+  return ops::GeluBackwardInput(run->context, elements, input, at.Float(Role::kOutputGradient), input);
+}
+
 Status CrossEntropy(const OpCall& call, const Operands& at, Execution* run) {
   const ops::CrossEntropyShape shape{run->rows(), call.dimensions.input};
   if (call.pass == Pass::kForward) {
@@ -169,8 +235,12 @@ Status Execute(const OpCall& call, Execution* run) {
   switch (call.kind) {
     case OpKind::kEmbedding:
       return Embedding(call, at, run);
+    case OpKind::kPosition:
+      return Position(call, at, run);
     case OpKind::kRmsNorm:
       return RmsNorm(call, at, run);
+    case OpKind::kLayerNorm:
+      return LayerNorm(call, at, run);
     case OpKind::kLinear:
       return Linear(call, at, run);
     case OpKind::kRope:
@@ -179,6 +249,8 @@ Status Execute(const OpCall& call, Execution* run) {
       return Attention(call, at, run);
     case OpKind::kSwiglu:
       return Swiglu(call, at, run);
+    case OpKind::kGelu:
+      return Gelu(call, at, run);
     case OpKind::kCrossEntropy:
       return CrossEntropy(call, at, run);
     case OpKind::kFill:

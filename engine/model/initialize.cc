@@ -56,6 +56,10 @@ void InitializeParameter(const plan::Parameter& parameter, int64_t seed, double 
     std::ranges::fill(weights, 1.0F);
     return;
   }
+  if (parameter.initializer == plan::Initializer::kZeros) {
+    std::ranges::fill(weights, 0.0F);
+    return;
+  }
   const uint64_t stream = HashName(parameter.name);
   const auto key = static_cast<uint64_t>(seed);
   const auto elements = static_cast<int64_t>(weights.size());

@@ -2,6 +2,7 @@
 #include "engine/model/model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "engine/model/execute.h"
@@ -18,6 +19,18 @@ using plan::InstructionKind;
 // While generating, lengths are rounded up to this, so that few shapes of matrix products need preparing;
 // causal attention keeps what lies behind the context from mattering.
 constexpr int64_t kPredictGranularity = 32;
+
+ops::RopeFrequencies FrequenciesOf(const ModelSpec& model) {
+  ops::RopeFrequencies frequencies;
+  frequencies.theta = model.rope_theta;
+  frequencies.factor = model.rope_scaling_factor;
+  frequencies.low = model.rope_low_freq_factor;
+  frequencies.high = model.rope_high_freq_factor;
+  frequencies.original = static_cast<double>(model.rope_original_max_position_embeddings);
+  if (model.rope_scaling == RopeScaling::kLinear) frequencies.stretch = ops::RopeStretch::kLinear;
+  if (model.rope_scaling == RopeScaling::kLlama3) frequencies.stretch = ops::RopeStretch::kLlama3;
+  return frequencies;
+}
 
 Status CheckBinding(const plan::MemoryTable& table, std::span<std::byte> arena, const ops::Context& context) {
   if (static_cast<int64_t>(arena.size()) < table.arena_bytes) {
@@ -54,7 +67,8 @@ Model::Model(plan::MemoryTable table, std::byte* arena, ops::Context& context)
 Model::~Model() = default;
 
 Status Model::FillTables() {
-  return ops::RopeTable(table_.sequence_length, table_.model.head_size(), table_.model.rope_theta,
+  if (table_.FindSlot(plan::kRopeSlot) == nullptr) return Ok();
+  return ops::RopeTable(table_.sequence_length, table_.model.head_size(), FrequenciesOf(table_.model),
                         Floats(plan::kRopeSlot).data());
 }
 
@@ -79,8 +93,11 @@ Status Model::PrepareProducts() {
 }
 
 void Model::Initialize(int64_t seed) {
+  const double layers = static_cast<double>(table_.model.num_hidden_layers);
   for (const plan::Parameter& parameter : table_.parameters) {
-    InitializeParameter(parameter, seed, table_.model.initializer_range, Part(weights(), parameter));
+    double deviation = table_.model.initializer_range;
+    if (parameter.initializer == plan::Initializer::kNormalResidual) deviation /= std::sqrt(2 * layers);
+    InitializeParameter(parameter, seed, deviation, Part(weights(), parameter));
   }
   std::ranges::fill(moment_1(), 0.0F);
   std::ranges::fill(moment_2(), 0.0F);

@@ -46,8 +46,9 @@ class Model {
                                                ops::Context& context, const ModelOptions& options = {});
   ~Model();
 
-  // Weights as Hugging Face initialises them: normal(0, initializer_range) for matrices and embeddings, ones
-  // for norms; moments zero. Each value depends only on the seed, its parameter's name and its place there.
+  // Weights as Hugging Face initialises them: normal(0, initializer_range) for matrices and tables, divided
+  // by sqrt(2·layers) where gpt2's end in the residual stream, ones for norms, zeros for biases; moments
+  // zero. Each value depends only on the seed, its parameter's name and its place there.
   void Initialize(int64_t seed);
 
   const plan::MemoryTable& table() const { return table_; }

@@ -15,10 +15,14 @@ namespace traind::ops::TRAIND_KERNELS {
 
 void InstallAdamw(CpuKernels& table);
 void InstallAttention(CpuKernels& table);
+void InstallBias(CpuKernels& table);
 void InstallCrossEntropy(CpuKernels& table);
 void InstallElementwise(CpuKernels& table);
 void InstallEmbedding(CpuKernels& table);
+void InstallGelu(CpuKernels& table);
+void InstallLayerNorm(CpuKernels& table);
 void InstallMatmul(CpuKernels& table);
+void InstallPosition(CpuKernels& table);
 void InstallRmsNorm(CpuKernels& table);
 void InstallRope(CpuKernels& table);
 void InstallSquareNorm(CpuKernels& table);

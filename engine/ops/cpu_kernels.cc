@@ -10,10 +10,14 @@ const CpuKernels& Kernels() {
     CpuKernels filled = {};
     InstallAdamw(filled);
     InstallAttention(filled);
+    InstallBias(filled);
     InstallCrossEntropy(filled);
     InstallElementwise(filled);
     InstallEmbedding(filled);
+    InstallGelu(filled);
+    InstallLayerNorm(filled);
     InstallMatmul(filled);
+    InstallPosition(filled);
     InstallRmsNorm(filled);
     InstallRope(filled);
     InstallSquareNorm(filled);

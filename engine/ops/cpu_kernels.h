@@ -23,13 +23,24 @@ struct CpuKernels {
                             const float* weight, float* y);
   void (*embedding_backward_weight)(int threads, int64_t rows, int64_t channels, const int32_t* token,
                                     const float* dy, float* dweight);
-  // branch may be null: then sum is not written and x is residual.
+  void (*position_forward)(int threads, int64_t batch, int64_t sequence, int64_t channels,
+                           const float* weight, float* x);
+  void (*position_backward_weight)(int threads, int64_t batch, int64_t sequence, int64_t channels,
+                                   const float* dx, float* dweight);
+  // In both norms branch may be null: then sum is not written and x is residual.
   void (*rms_norm_forward)(int threads, int64_t rows, int64_t channels, float epsilon, const float* residual,
                            const float* branch, const float* weight, float* sum, float* y, float* rstd);
   void (*rms_norm_backward_input)(int threads, int64_t rows, int64_t channels, const float* x,
                                   const float* weight, const float* rstd, const float* dy, float* dx);
   void (*rms_norm_backward_weight)(int threads, int64_t rows, int64_t channels, const float* x,
                                    const float* rstd, const float* dy, float* dweight);
+  void (*layer_norm_forward)(int threads, int64_t rows, int64_t channels, float epsilon,
+                             const float* residual, const float* branch, const float* weight,
+                             const float* bias, float* sum, float* y, float* statistic);
+  void (*layer_norm_backward_input)(int threads, int64_t rows, int64_t channels, const float* x,
+                                    const float* weight, const float* statistic, const float* dy, float* dx);
+  void (*layer_norm_backward_weight)(int threads, int64_t rows, int64_t channels, const float* x,
+                                     const float* statistic, const float* dy, float* dweight, float* dbias);
   // direction: 1 rotates forward, −1 back.
   void (*rope)(int threads, const RopeShape& shape, float direction, const float* table, float* qkv);
   void (*attention_forward)(int threads, const AttentionShape& shape, const float* qkv, float* out,
@@ -40,6 +51,11 @@ struct CpuKernels {
   // `workspace` has LinearWorkspaceBytes(threads).
   void (*matmul)(int threads, const MatmulShape& shape, const float* a, const float* b, float* c,
                  char* workspace);
+  // y += bias in each row; dbias += the sum of dy's rows.
+  void (*bias_forward)(int threads, int64_t rows, int64_t channels, const float* bias, float* y);
+  void (*bias_backward_weight)(int threads, int64_t rows, int64_t channels, const float* dy, float* dbias);
+  void (*gelu_forward)(int threads, int64_t elements, const float* x, float* y);
+  void (*gelu_backward_input)(int threads, int64_t elements, const float* x, const float* dy, float* dx);
   void (*swiglu_forward)(int threads, int64_t rows, int64_t channels, const float* gate_up, float* y);
   void (*swiglu_backward_input)(int threads, int64_t rows, int64_t channels, const float* gate_up,
                                 const float* dy, float* dgate_up);

@@ -1,5 +1,5 @@
-// Linear: y = x · weightᵀ, with the weight as Hugging Face stores it, [output features, input features]; no
-// bias.
+// Linear: y = x · weightᵀ, with the weight as Hugging Face stores it: [output features, input features], or
+// the other way round as gpt2's Conv1D does. A bias is an operator of its own (bias.h).
 //
 // Computed by oneDNN. A product is prepared when its shape is first seen and kept; at most
 // kMaxPreparedProducts are kept, the least recently used goes first. Each call needs
@@ -15,10 +15,14 @@ namespace traind::ops {
 
 inline constexpr int kMaxPreparedProducts = 256;
 
+// Of the weight and its gradient.
+enum class WeightOrder { kOutputInput, kInputOutput };
+
 struct LinearShape {
   int64_t rows = 0;
   int64_t inputs = 0;
   int64_t outputs = 0;
+  WeightOrder order = WeightOrder::kOutputInput;
 };
 
 enum class Accumulate { kNo, kYes };

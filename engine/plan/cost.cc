@@ -21,9 +21,10 @@ struct OpRate {
   double share;
 };
 constexpr OpRate kRates[kOpKinds] = {
-    {OpKind::kEmbedding, 1, 0.06},     {OpKind::kRmsNorm, 6, 0.17},   {OpKind::kLinear, 0, 0.97},
-    {OpKind::kRope, 3, 0.25},          {OpKind::kAttention, 0, 0.55}, {OpKind::kSwiglu, 20, 0.70},
-    {OpKind::kCrossEntropy, 20, 0.33}, {OpKind::kFill, 0, 0.10},      {OpKind::kAdd, 1, 0.06},
+    {OpKind::kEmbedding, 1, 0.06},     {OpKind::kPosition, 1, 0.06}, {OpKind::kRmsNorm, 6, 0.17},
+    {OpKind::kLayerNorm, 8, 0.17},     {OpKind::kLinear, 0, 0.97},   {OpKind::kRope, 3, 0.25},
+    {OpKind::kAttention, 0, 0.55},     {OpKind::kSwiglu, 20, 0.70},  {OpKind::kGelu, 20, 0.70},
+    {OpKind::kCrossEntropy, 20, 0.33}, {OpKind::kFill, 0, 0.10},     {OpKind::kAdd, 1, 0.06},
     {OpKind::kSquareNorm, 2, 0.12},    {OpKind::kAdamw, 16, 0.43},
 };
 
@@ -77,6 +78,7 @@ double Flops(const OpCall& call) {
     case OpKind::kAttention:
       return AttentionFlops(call);
     case OpKind::kEmbedding:
+    case OpKind::kPosition:
       return D(size.rows) * D(size.output);
     case OpKind::kSquareNorm:
     case OpKind::kAdamw:
@@ -91,9 +93,10 @@ double Bytes(const OpCall& call) {
   double bytes = 0;
   for (const Operand& operand : call.operands) {
     double touched = D(operand.bytes);
-    // Of an embedding's table only the tokens' rows are touched.
-    const bool table = operand.role == Role::kWeight || operand.role == Role::kWeightGradient;
-    if (call.kind == OpKind::kEmbedding && table) {
+    // Of a table only the rows of tokens and positions are touched.
+    const bool weight = operand.role == Role::kWeight || operand.role == Role::kWeightGradient;
+    const bool looked_up = call.kind == OpKind::kEmbedding || call.kind == OpKind::kPosition;
+    if (looked_up && weight) {
       touched = std::min(touched, 4 * D(call.dimensions.rows) * D(call.dimensions.output));
     }
     const bool twice = operand.access == Access::kUpdate || operand.access == Access::kAccumulate;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/plan/llama_program.h"
+#include "engine/plan/decoder_program.h"
 #include "engine/plan/saturating.h"
 #include "engine/plan/table_builder.h"
 #include "engine/tensor/tensor.h"
@@ -17,7 +17,7 @@ Status Refuse(std::string_view option, int64_t value, std::string_view what, int
 }
 
 // What the programs and operators can do, beyond what a specification may say.
-Status CheckModel(const ModelSpec& model) {
+Status CheckModel(const ModelSpec& model, int64_t sequence_length) {
   if (model.num_hidden_layers > kMaxTableLayers) {
     return Refuse("num_hidden_layers", model.num_hidden_layers, " layers that a plan can hold",
                   kMaxTableLayers)
@@ -28,10 +28,15 @@ Status CheckModel(const ModelSpec& model) {
                   " that attention computes; use more heads", kMaxHeadSize)
         .With("{\"option\":\"num_attention_heads\"}");
   }
+  if (model.traits().learned_positions && sequence_length > model.max_position_embeddings) {
+    return Refuse("sequence_length", sequence_length, " positions that the model has",
+                  model.max_position_embeddings)
+        .With("{\"option\":\"sequence_length\"}");
+  }
   return Ok();
 }
 
-MemoryTable EmptyTable(const LlamaSizes& sizes, int64_t micro_batches) {
+MemoryTable EmptyTable(const DecoderSizes& sizes, int64_t micro_batches) {
   MemoryTable table;
   table.model = sizes.model;
   table.sequences = sizes.sequences;
@@ -64,12 +69,12 @@ const Program* MemoryTable::FindProgram(InstructionKind kind) const {
 
 Result<MemoryTable> BuildTrainingTable(const ModelSpec& model, const TrainingSpec& training,
                                        const Strategy& strategy, const TableOptions& options) {
-  TRAIND_TRY(CheckModel(model));
-  const LlamaSizes sizes{model, strategy.micro_batch, training.sequence_length, options.threads};
+  TRAIND_TRY(CheckModel(model, training.sequence_length));
+  const DecoderSizes sizes{model, strategy.micro_batch, training.sequence_length, options.threads};
   MemoryTable table = EmptyTable(sizes, strategy.micro_batches);
   const std::vector<Parameter> parameters = table.parameters;
   TableBuilder builder(std::move(table));
-  LlamaProgram program(sizes, &builder);
+  DecoderProgram program(sizes, &builder);
   program.AddTrainingState();
   builder.Begin(InstructionKind::kForward);
   program.Forward("");
@@ -93,10 +98,10 @@ Result<MemoryTable> BuildTrainingTable(const ModelSpec& model, const TrainingSpe
 
 Result<MemoryTable> BuildInferenceTable(const ModelSpec& model, int64_t sequences, int64_t sequence_length,
                                         const TableOptions& options) {
-  TRAIND_TRY(CheckModel(model));
-  const LlamaSizes sizes{model, sequences, sequence_length, options.threads};
+  TRAIND_TRY(CheckModel(model, sequence_length));
+  const DecoderSizes sizes{model, sequences, sequence_length, options.threads};
   TableBuilder builder(EmptyTable(sizes, 1));
-  LlamaProgram program(sizes, &builder);
+  DecoderProgram program(sizes, &builder);
   builder.Begin(InstructionKind::kValidate);
   program.Forward("validate.");
   program.LossOnly();

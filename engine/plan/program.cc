@@ -4,9 +4,9 @@
 namespace traind::plan {
 
 std::string_view OpKindName(OpKind kind) {
-  static constexpr std::string_view kNames[kOpKinds] = {"embedding", "rms_norm",    "linear",        "rope",
-                                                        "attention", "swiglu",      "cross_entropy", "fill",
-                                                        "add",       "square_norm", "adamw"};
+  static constexpr std::string_view kNames[kOpKinds] = {
+      "embedding", "position", "rms_norm",      "layer_norm", "linear", "rope",        "attention",
+      "swiglu",    "gelu",     "cross_entropy", "fill",       "add",    "square_norm", "adamw"};
   return kNames[static_cast<int>(kind)];
 }
 

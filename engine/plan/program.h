@@ -4,7 +4,8 @@
 // memory table reads the slots' lifetimes off it, the verifier follows what each call reads and writes.
 //
 // Shapes: n = sequences·sequence_length tokens, h hidden_size, q = heads·head_size, k = kv_heads·head_size,
-// i = intermediate_size, V vocab_size. All matrices are row-major; a weight has shape (output, input).
+// i = intermediate_size, P max_position_embeddings, V vocab_size. All matrices are row-major; a weight has
+// shape (output, input), or (input, output) where the call's dimensions say input_major.
 #pragma once
 
 #include <cstdint>
@@ -17,39 +18,44 @@ namespace traind::plan {
 
 enum class OpKind {
   kEmbedding,     // tokens (n) → rows of the weight (n·h)
+  kPosition,      // adds row t of the weight (P·h) to row t of each sequence of x (n·h), in place
   kRmsNorm,       // x (n·h) → x·rstd·weight; with a residual, x is first replaced by the sum of both
-  kLinear,        // x (n·in) → x·weightᵀ (n·out)
+  kLayerNorm,     // x (n·h) → (x − mean)·rstd·weight + bias; a residual as in kRmsNorm
+  kLinear,        // x (n·in) → x·weightᵀ (n·out), plus the bias (out) where there is one
   kRope,          // in place on q and k in query_key_value (n·(q+2k)); rotates the halves of a head
   kAttention,     // query_key_value (n·(q+2k)) → causal softmax attention (n·q), kv heads shared
   kSwiglu,        // gate_up (n·2i), gate then up in a row → silu(gate)·up (n·i)
+  kGelu,          // x (n·i) → x·Φ(x) (n·i), in its tanh form
   kCrossEntropy,  // logits (n·V), targets (n) → the sum of losses; as backward also their gradient, in place
   kFill,          // zeros
   kAdd,           // input + residual
   kSquareNorm,    // gradients → the sum of their squares
   kAdamw,         // weights, gradients, moments → updated weights and moments
 };
-inline constexpr int kOpKinds = 11;
+inline constexpr int kOpKinds = 14;
 std::string_view OpKindName(OpKind kind);  // "rms_norm"
 
 enum class Pass {
   kForward,
   kBackwardInput,   // the gradient of the input
-  kBackwardWeight,  // the gradient of the weight
+  kBackwardWeight,  // the gradients of weight and bias
 };
 std::string_view PassName(Pass pass);
 
 // What an operand is to its operator.
 enum class Role {
-  kInput,           // x, tokens, query_key_value, gate_up, logits; a norm's becomes the sum with its residual
-  kResidual,        // the second addend of a norm's or kAdd's input; absent where a norm has none
-  kWeight,          //
-  kOutput,          //
-  kStatistic,       // rstd of a norm (n), log-sum-exp of attention (n·heads)
-  kTarget,          // the token that is to be predicted (n)
-  kTable,           // rotary cosines and sines
+  kInput,      // x, tokens, query_key_value, gate_up, logits; a norm's becomes the sum with its residual
+  kResidual,   // the second addend of a norm's or kAdd's input; absent where a norm has none
+  kWeight,     //
+  kBias,       //
+  kOutput,     //
+  kStatistic,  // rstd of a norm (n), mean and rstd of kLayerNorm (n·2), log-sum-exp of attention (n·heads)
+  kTarget,     // the token that is to be predicted (n)
+  kTable,      // rotary cosines and sines
   kOutputGradient,  // read by the backward passes
   kInputGradient,   // a norm adds to it: its input is the residual stream
   kWeightGradient,  //
+  kBiasGradient,    //
   kMoment1,         //
   kMoment2,         //
   kWorkspace,       //
@@ -81,6 +87,7 @@ struct OpDimensions {
   int64_t heads = 0;
   int64_t kv_heads = 0;
   int64_t head_size = 0;
+  bool input_major = false;  // kLinear: how the weight lies
 
   bool operator==(const OpDimensions&) const = default;
 };

@@ -86,6 +86,7 @@ OpBuilder& OpBuilder::With(Role role, Access access, int32_t slot) {
 }
 
 OpBuilder& OpBuilder::Range(Role role, Access access, int32_t slot, int64_t first_element, int64_t elements) {
+  if (first_element < 0) return *this;
   call_.operands.push_back(
       {role, access, slot, SaturatingMultiply(first_element, 4), SaturatingMultiply(elements, 4)});
   return *this;

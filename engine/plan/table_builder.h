@@ -58,7 +58,7 @@ class OpBuilder {
   OpBuilder& Write(Role role, int32_t slot) { return With(role, Access::kWrite, slot); }
   OpBuilder& Update(Role role, int32_t slot) { return With(role, Access::kUpdate, slot); }
   OpBuilder& Scratch(int32_t slot) { return With(Role::kWorkspace, Access::kScratch, slot); }
-  // A range of fp32 elements of a slot.
+  // A range of fp32 elements of a slot; one that begins at -1 is left out.
   OpBuilder& Range(Role role, Access access, int32_t slot, int64_t first_element, int64_t elements);
   OpBuilder& Decays(bool decays) {
     call_.decays = decays;

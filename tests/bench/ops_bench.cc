@@ -167,7 +167,7 @@ void Bench::Attention(const Sizes& s) {
   });
   const ops::RopeShape rope = {s.batch, s.sequence, s.heads, s.kv_heads, s.head_size()};
   float* table = out;
-  if (!ops::RopeTable(s.sequence, s.head_size(), 10000, table).ok()) return;
+  if (!ops::RopeTable(s.sequence, s.head_size(), {.theta = 10000}, table).ok()) return;
   Report("rope forward", 0, 8.0 * static_cast<double>(s.rows() * (s.qkv() - s.kv_heads * s.head_size())),
          [&] { return ops::RopeForward(*context_, rope, table, qkv); });
 }

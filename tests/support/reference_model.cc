@@ -68,18 +68,22 @@ void ReferenceModel::Write(const OpCall& call, Role role, const Values& values) 
   std::ranges::copy(values, slot.begin() + operand->offset / 4);
 }
 
-void ReferenceModel::AddGradient(const OpCall& call, bool first_micro_batch, const Values& gradient) {
-  const bool begins =
-      call.Find(Role::kWeightGradient)->access == plan::Access::kAccumulate && first_micro_batch;
-  Write(call, Role::kWeightGradient, begins ? gradient : Sum(Read(call, Role::kWeightGradient), gradient));
+void ReferenceModel::AddGradient(const OpCall& call, Role role, bool first_micro_batch,
+                                 const Values& gradient) {
+  const bool begins = call.Find(role)->access == plan::Access::kAccumulate && first_micro_batch;
+  Write(call, role, begins ? gradient : Sum(Read(call, role), gradient));
 }
 
 void ReferenceModel::Execute(const OpCall& call, bool first_micro_batch) {
   switch (call.kind) {
     case OpKind::kEmbedding:
       return Embedding(call, first_micro_batch);
+    case OpKind::kPosition:
+      return Position(call, first_micro_batch);
     case OpKind::kRmsNorm:
       return RmsNorm(call, first_micro_batch);
+    case OpKind::kLayerNorm:
+      return LayerNorm(call, first_micro_batch);
     case OpKind::kLinear:
       return Linear(call, first_micro_batch);
     case OpKind::kRope:
@@ -87,6 +91,8 @@ void ReferenceModel::Execute(const OpCall& call, bool first_micro_batch) {
       return RopeOrAttention(call);
     case OpKind::kSwiglu:
       return Swiglu(call);
+    case OpKind::kGelu:
+      return Gelu(call);
     case OpKind::kCrossEntropy:
       return CrossEntropy(call);
     case OpKind::kFill:
@@ -104,19 +110,52 @@ void ReferenceModel::Embedding(const OpCall& call, bool first_micro_batch) {
   if (call.pass == Pass::kForward) {
     return Write(call, Role::kOutput, EmbeddingForward(shape, tokens_, Read(call, Role::kWeight)));
   }
-  AddGradient(call, first_micro_batch,
+  AddGradient(call, Role::kWeightGradient, first_micro_batch,
               EmbeddingBackwardWeight(shape, tokens_, Read(call, Role::kOutputGradient)));
+}
+
+void ReferenceModel::Position(const OpCall& call, bool first_micro_batch) {
+  const ops::PositionShape shape{call.dimensions.sequences, call.dimensions.sequence_length,
+                                 call.dimensions.input, call.dimensions.output};
+  if (call.pass == Pass::kForward) {
+    return Write(call, Role::kInput,
+                 PositionForward(shape, Read(call, Role::kWeight), Read(call, Role::kInput)));
+  }
+  AddGradient(call, Role::kWeightGradient, first_micro_batch,
+              PositionBackwardWeight(shape, Read(call, Role::kOutputGradient)));
+}
+
+// With the residual, where the call has one.
+Values ReferenceModel::NormInput(const OpCall& call) {
+  Values input = Read(call, Role::kInput);
+  if (call.Find(Role::kResidual) == nullptr) return input;
+  input = Sum(std::move(input), Read(call, Role::kResidual));
+  Write(call, Role::kInput, input);
+  return input;
+}
+
+void ReferenceModel::LayerNorm(const OpCall& call, bool first_micro_batch) {
+  const ops::LayerNormShape shape{call.dimensions.rows, call.dimensions.input,
+                                  static_cast<float>(table_.model.layer_norm_epsilon)};
+  const Values input = NormInput(call);
+  const Values weight = Read(call, Role::kWeight), output_gradient = Read(call, Role::kOutputGradient);
+  if (call.pass == Pass::kForward) {
+    return Write(call, Role::kOutput, LayerNormForward(shape, input, weight, Read(call, Role::kBias)).y_RC);
+  }
+  if (call.pass == Pass::kBackwardInput) {
+    const Values gradient = LayerNormBackwardInput(shape, input, weight, output_gradient);
+    return Write(call, Role::kInputGradient, Sum(Read(call, Role::kInputGradient), gradient));
+  }
+  const LayerNormGradients gradients = LayerNormBackwardWeight(shape, input, output_gradient);
+  AddGradient(call, Role::kWeightGradient, first_micro_batch, gradients.weight_C);
+  AddGradient(call, Role::kBiasGradient, first_micro_batch, gradients.bias_C);
 }
 
 void ReferenceModel::RmsNorm(const OpCall& call, bool first_micro_batch) {
   const ops::RmsNormShape shape{call.dimensions.rows, call.dimensions.input,
                                 static_cast<float>(table_.model.rms_norm_eps)};
-  Values input = Read(call, Role::kInput);
+  const Values input = NormInput(call);
   if (call.pass == Pass::kForward) {
-    if (call.Find(Role::kResidual) != nullptr) {
-      input = Sum(std::move(input), Read(call, Role::kResidual));
-      Write(call, Role::kInput, input);
-    }
     return Write(call, Role::kOutput, RmsNormForward(shape, input, Read(call, Role::kWeight)).y_RC);
   }
   const Values output_gradient = Read(call, Role::kOutputGradient);
@@ -124,22 +163,29 @@ void ReferenceModel::RmsNorm(const OpCall& call, bool first_micro_batch) {
     const Values gradient = RmsNormBackwardInput(shape, input, Read(call, Role::kWeight), output_gradient);
     return Write(call, Role::kInputGradient, Sum(Read(call, Role::kInputGradient), gradient));
   }
-  AddGradient(call, first_micro_batch, RmsNormBackwardWeight(shape, input, output_gradient));
+  AddGradient(call, Role::kWeightGradient, first_micro_batch,
+              RmsNormBackwardWeight(shape, input, output_gradient));
 }
 
 void ReferenceModel::Linear(const OpCall& call, bool first_micro_batch) {
-  const ops::LinearShape shape{call.dimensions.rows, call.dimensions.input, call.dimensions.output};
+  const ops::LinearShape shape{
+      call.dimensions.rows, call.dimensions.input, call.dimensions.output,
+      call.dimensions.input_major ? ops::WeightOrder::kInputOutput : ops::WeightOrder::kOutputInput};
+  const ops::BiasShape bias{shape.rows, shape.outputs};
   const Values output_gradient = Read(call, Role::kOutputGradient);
   if (call.pass == Pass::kForward) {
-    return Write(call, Role::kOutput,
-                 LinearForward(shape, Read(call, Role::kInput), Read(call, Role::kWeight)));
+    Values output = LinearForward(shape, Read(call, Role::kInput), Read(call, Role::kWeight));
+    if (call.Find(Role::kBias) != nullptr) output = BiasForward(bias, Read(call, Role::kBias), output);
+    return Write(call, Role::kOutput, output);
   }
   if (call.pass == Pass::kBackwardInput) {
     return Write(call, Role::kInputGradient,
                  LinearBackwardInput(shape, output_gradient, Read(call, Role::kWeight)));
   }
-  AddGradient(call, first_micro_batch,
+  AddGradient(call, Role::kWeightGradient, first_micro_batch,
               LinearBackwardWeight(shape, output_gradient, Read(call, Role::kInput)));
+  if (call.Find(Role::kBiasGradient) == nullptr) return;
+  AddGradient(call, Role::kBiasGradient, first_micro_batch, BiasBackwardWeight(bias, output_gradient));
 }
 
 void ReferenceModel::RopeOrAttention(const OpCall& call) {
@@ -161,6 +207,12 @@ void ReferenceModel::Swiglu(const OpCall& call) {
   const Values gate_up = Read(call, Role::kInput);
   if (call.pass == Pass::kForward) return Write(call, Role::kOutput, SwigluForward(shape, gate_up));
   Write(call, Role::kInput, SwigluBackwardInput(shape, gate_up, Read(call, Role::kOutputGradient)));
+}
+
+void ReferenceModel::Gelu(const OpCall& call) {
+  const Values input = Read(call, Role::kInput);
+  if (call.pass == Pass::kForward) return Write(call, Role::kOutput, GeluForward(input));
+  Write(call, Role::kInput, GeluBackwardInput(input, Read(call, Role::kOutputGradient)));
 }
 
 void ReferenceModel::CrossEntropy(const OpCall& call) {

@@ -33,13 +33,17 @@ class ReferenceModel {
   Values& Slot(std::string_view name);
   Values Read(const plan::OpCall& call, plan::Role role) const;
   void Write(const plan::OpCall& call, plan::Role role, const Values& values);
-  void AddGradient(const plan::OpCall& call, bool first_micro_batch, const Values& gradient);
+  void AddGradient(const plan::OpCall& call, plan::Role role, bool first_micro_batch, const Values& gradient);
   void Execute(const plan::OpCall& call, bool first_micro_batch);
   void Embedding(const plan::OpCall& call, bool first_micro_batch);
+  void Position(const plan::OpCall& call, bool first_micro_batch);
+  Values NormInput(const plan::OpCall& call);
   void RmsNorm(const plan::OpCall& call, bool first_micro_batch);
+  void LayerNorm(const plan::OpCall& call, bool first_micro_batch);
   void Linear(const plan::OpCall& call, bool first_micro_batch);
   void RopeOrAttention(const plan::OpCall& call);
   void Swiglu(const plan::OpCall& call);
+  void Gelu(const plan::OpCall& call);
   void CrossEntropy(const plan::OpCall& call);
 
   plan::MemoryTable table_;

@@ -79,12 +79,21 @@ Values RmsNormBackwardWeight(const ops::RmsNormShape& shape, const Values& x_RC,
   return dweight;
 }
 
+namespace {
+
+// Where the weight of an output and an input lies.
+int64_t WeightAt(const ops::LinearShape& shape, int64_t o, int64_t i) {
+  return shape.order == ops::WeightOrder::kOutputInput ? o * shape.inputs + i : i * shape.outputs + o;
+}
+
+}  // namespace
+
 Values LinearForward(const ops::LinearShape& shape, const Values& x_RI, const Values& weight_OI) {
   Values y(shape.rows * shape.outputs);
   for (int64_t r = 0; r < shape.rows; ++r) {
     for (int64_t o = 0; o < shape.outputs; ++o) {
       for (int64_t i = 0; i < shape.inputs; ++i) {
-        y[r * shape.outputs + o] += x_RI[r * shape.inputs + i] * weight_OI[o * shape.inputs + i];
+        y[r * shape.outputs + o] += x_RI[r * shape.inputs + i] * weight_OI[WeightAt(shape, o, i)];
       }
     }
   }
@@ -96,7 +105,7 @@ Values LinearBackwardInput(const ops::LinearShape& shape, const Values& dy_RO, c
   for (int64_t r = 0; r < shape.rows; ++r) {
     for (int64_t o = 0; o < shape.outputs; ++o) {
       for (int64_t i = 0; i < shape.inputs; ++i) {
-        dx[r * shape.inputs + i] += dy_RO[r * shape.outputs + o] * weight_OI[o * shape.inputs + i];
+        dx[r * shape.inputs + i] += dy_RO[r * shape.outputs + o] * weight_OI[WeightAt(shape, o, i)];
       }
     }
   }
@@ -108,7 +117,7 @@ Values LinearBackwardWeight(const ops::LinearShape& shape, const Values& dy_RO, 
   for (int64_t r = 0; r < shape.rows; ++r) {
     for (int64_t o = 0; o < shape.outputs; ++o) {
       for (int64_t i = 0; i < shape.inputs; ++i) {
-        dweight[o * shape.inputs + i] += dy_RO[r * shape.outputs + o] * x_RI[r * shape.inputs + i];
+        dweight[WeightAt(shape, o, i)] += dy_RO[r * shape.outputs + o] * x_RI[r * shape.inputs + i];
       }
     }
   }

@@ -56,8 +56,21 @@ void BadOptionsPointAtThemselves(void**) {
   assert_text(fixture.Error("CREATE MODEL x ARCHITECTURE llama"), "MISSING_OPTION 29");
   assert_text(fixture.Error("CREATE MODEL x ARCHITECTURE resnet WITH (hidden_size=64)"),
               "UNKNOWN_ARCHITECTURE 29");
-  assert_text(fixture.Error("CREATE MODEL x ARCHITECTURE gpt2 WITH (hidden_size=64)"),
-              "UNKNOWN_ARCHITECTURE 29");
+  assert_text(fixture.Error("CREATE MODEL x ARCHITECTURE gpt2 WITH (hidden_size=64)"), "MISSING_OPTION 29");
+  const std::string gpt2 =
+      "CREATE MODEL x ARCHITECTURE gpt2 WITH (hidden_size=64, num_hidden_layers=2, num_attention_heads=4, ";
+  assert_text(fixture.Error(gpt2 + "num_key_value_heads=4)"), "INVALID_OPTION 100");
+  assert_text(fixture.Error(gpt2 + "rms_norm_eps=1e-6)"), "INVALID_OPTION 100");
+  assert_text(fixture.Error(gpt2 + "rope_scaling=linear)"), "INVALID_OPTION 100");
+  assert_text(fixture.Error(gpt2 + "layer_norm_epsilon=0)"), "INVALID_OPTION 100");
+  const std::string whole = head + "hidden_size=64, num_hidden_layers=2, num_attention_heads=4, ";
+  assert_text(fixture.Error(whole + "layer_norm_epsilon=1e-6)"), "INVALID_OPTION 101");
+  assert_text(fixture.Error(whole + "rope_scaling=dynamic)"), "INVALID_OPTION 114");
+  assert_text(fixture.Error(whole + "rope_scaling=linear)"), "INVALID_OPTION 101");
+  assert_text(fixture.Error(whole + "rope_scaling_factor=2)"), "INVALID_OPTION 101");
+  assert_text(fixture.Error(whole + "rope_low_freq_factor=2, rope_scaling=linear, rope_scaling_factor=2)"),
+              "INVALID_OPTION 101");
+  assert_text(fixture.Error(whole + "rope_scaling=llama3, rope_high_freq_factor=1)"), "INVALID_OPTION 122");
   assert_text(fixture.Rows("SHOW MODELS"), "");
 }
 
@@ -95,6 +108,58 @@ void LikeTakesChanges(void**) {
   assert_text(fixture.Error("CREATE MODEL b LIKE tiny WITH (hidden_size=66)"), "INVALID_OPTION 32");
   assert_text(fixture.Error("CREATE MODEL b LIKE nobody WITH (hiden_size=66)"), "UNKNOWN_OPTION 34");
   assert_text(fixture.Error("CREATE MODEL b LIKE nobody"), "NO_SUCH_MODEL 21");
+}
+
+void FamiliesHaveTheirDefaults(void**) {
+  Fixture fixture;
+  const Reply created = fixture.Do(
+      "CREATE MODEL g ARCHITECTURE gpt2 WITH (hidden_size=128, num_hidden_layers=4, num_attention_heads=4)");
+  const Reply gpt2 = fixture.Do("DESCRIBE MODEL g");
+  assert_text(Fixture::Item(gpt2, "intermediate_size"), "512");
+  assert_text(Fixture::Item(gpt2, "tie_word_embeddings"), "true");
+  assert_text(Fixture::Item(gpt2, "max_position_embeddings"), "1024");
+  // wte 256·128 and wpe 1024·128; per layer 12·128² in matrices, 13·128 in biases and norms; ln_f.
+  assert_text(Fixture::Item(gpt2, "parameters"),
+              std::to_string((256 + 1024) * 128 + 4 * (12 * 128 * 128 + 13 * 128) + 2 * 128));
+  fixture.Do("CREATE MODEL wider LIKE g WITH (hidden_size=256, num_attention_heads=8)");
+  assert_text(Fixture::Item(fixture.Do("DESCRIBE MODEL wider"), "num_attention_heads"), "8");
+  fixture.Do(
+      "CREATE MODEL l ARCHITECTURE llama WITH (hidden_size=64, num_hidden_layers=2, num_attention_heads=4, "
+      "rope_scaling=llama3)");
+  const Reply llama = fixture.Do("DESCRIBE MODEL l");
+  assert_text(Fixture::Item(llama, "rope_scaling"), "llama3");
+  assert_text(Fixture::Item(llama, "rope_scaling_factor"), "8.0");
+  assert_text(Fixture::Item(llama, "rope_original_max_position_embeddings"), "8192");
+}
+
+void PresetsArePublishedShapes(void**) {
+  Fixture fixture;
+  fixture.Do("CREATE MODEL p LIKE 'llama-3.2-1b'");
+  const Reply preset = fixture.Do("DESCRIBE MODEL p");
+  assert_text(Fixture::Item(preset, "parameters"), "1235814400");
+  assert_text(Fixture::Item(preset, "rope_scaling"), "llama3");
+  assert_text(Fixture::Item(preset, "tokenizer"), "bytes");
+  fixture.Do("CREATE MODEL q LIKE 'gpt2-124m' WITH (vocab_size=256, num_hidden_layers=1)");
+  assert_text(Fixture::Item(fixture.Do("DESCRIBE MODEL q"), "hidden_size"), "768");
+  assert_text(fixture.Error("CREATE MODEL r LIKE 'gpt2-124'"), "NO_SUCH_MODEL 21");
+  assert_true(fixture.Message("CREATE MODEL r LIKE 'gpt2-124'").find("gpt2-124m") != std::string::npos);
+  assert_text(fixture.Error("CREATE MODEL r LIKE 'gpt2-124m' WITH (hidden_size=770)"), "INVALID_OPTION 39");
+}
+
+// What SHOW CREATE prints makes the same model again.
+void ShowCreateOfEachFamily(void**) {
+  Fixture fixture;
+  const std::string sizes = "hidden_size=64, num_hidden_layers=2, num_attention_heads=4";
+  for (const std::string& origin :
+       {"gpt2 WITH (" + sizes + ", layer_norm_epsilon=1e-6)", "qwen2 WITH (" + sizes + ")",
+        "llama WITH (" + sizes + ", rope_scaling=linear, rope_scaling_factor=2)"}) {
+    fixture.Do("CREATE OR REPLACE MODEL m ARCHITECTURE " + origin);
+    const std::string text = fixture.Rows("SHOW CREATE MODEL m");
+    const std::string described = fixture.Rows("DESCRIBE MODEL m");
+    fixture.Do("DROP MODEL m");
+    fixture.Do(text);
+    assert_text(fixture.Rows("DESCRIBE MODEL m"), described);
+  }
 }
 
 void AddVersion(Fixture& fixture, const std::string& model) {
@@ -270,6 +335,9 @@ int main() {
       cmocka_unit_test(NamesAreUniqueAsWritten),
       cmocka_unit_test(IfNotExistsShowsTheDifference),
       cmocka_unit_test(LikeTakesChanges),
+      cmocka_unit_test(FamiliesHaveTheirDefaults),
+      cmocka_unit_test(PresetsArePublishedShapes),
+      cmocka_unit_test(ShowCreateOfEachFamily),
       cmocka_unit_test(ReplacingVersionsNeedsTheWord),
       cmocka_unit_test(ABusyModelStays),
       cmocka_unit_test(DropSaysWhatIsMissing),

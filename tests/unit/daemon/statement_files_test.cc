@@ -84,7 +84,6 @@ void OkLinesDoWhatTheySay(void**) {
   fixture.WriteFile("data/web-1.jsonl", "{}\n");
   fixture.Do("LET $name = 'named'; LET $steps = 10");
   const std::map<std::string, ErrorCode> refused = {
-      {"CREATE MODEL IF NOT EXISTS small ARCHITECTURE gpt2", ErrorCode::UNKNOWN_ARCHITECTURE},
       {"CREATE DATASET web FROM", ErrorCode::UNKNOWN_FORMAT},
       {"TRAIN MODEL tiny CHECKPOINT EVERY 100 STEPS", ErrorCode::NO_SUCH_CHECKPOINT},
       {"CHECKPOINT JOB 1", ErrorCode::WRONG_STATE},

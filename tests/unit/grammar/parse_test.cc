@@ -146,6 +146,8 @@ void NamesAndReservedWords(void**) {
   assert_text(FaultOf("TRAIN MODEL m AS FROM d"), "SYNTAX 1:18");
   assert_text(FaultOf("DESCRIBE MODEL with"), "SYNTAX 1:16");
   assert_text(ParseAs<CreateModel>("CREATE MODEL \"say \"\"hi\"\"\" LIKE x").name.text, "say \"hi\"");
+  assert_text(ParseAs<CreateModel>("CREATE MODEL m LIKE 'a b'").preset->text, "a b");
+  assert_text(FaultOf("CREATE MODEL m LIKE 'a' LIKE b"), "DUPLICATE_CLAUSE 1:25");
   assert_true(ParseAs<CreateModel>("CREATE MODEL IF NOT EXISTS \"if\" LIKE x").if_not_exists);
 }
 

@@ -212,6 +212,8 @@ class Generator {
     s.name = MakeName();
     if (Chance()) {
       s.like = MakeName();
+    } else if (Chance()) {
+      s.preset.emplace().text = Pick(kStrings);
     } else {
       s.architecture = MakeName();
     }

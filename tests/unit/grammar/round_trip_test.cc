@@ -38,6 +38,8 @@ void CanonicalSpelling(void**) {
   assert_text(Canonical("train model tiny for 100 steps from lic  wait"),
               "TRAIN MODEL tiny FROM lic FOR 100 STEPS WAIT");
   assert_text(Canonical("create model \"tiny\" like \"my model\""), "CREATE MODEL tiny LIKE \"my model\"");
+  assert_text(Canonical("create model m like 'gpt2-124m' with (vocab_size=256)"),
+              "CREATE MODEL m LIKE 'gpt2-124m' WITH (vocab_size=256)");
   assert_text(Canonical("describe model \"from\""), "DESCRIBE MODEL \"from\"");
   assert_text(Canonical("describe model wait"), "DESCRIBE MODEL wait");
   assert_text(Canonical("train model m from \"scratch\" as j"), "TRAIN MODEL m AS j FROM \"scratch\"");

@@ -95,8 +95,15 @@ void StepsAllocateNothingLarge(void**) {
   wide.vocab_size = 4000;
   ModelSpec tied = SmallLlama();
   tied.tie_word_embeddings = true;
-  const Case cases[] = {
-      {SmallLlama(), {1, 4}, 32}, {SmallLlama(), {4, 1}, 64}, {wide, {2, 2}, 128}, {tied, {3, 1}, 17}};
+  ModelSpec wide_gpt2 = SmallGpt2();
+  wide_gpt2.hidden_size = 256;
+  wide_gpt2.num_attention_heads = wide_gpt2.num_key_value_heads = 8;
+  wide_gpt2.intermediate_size = 1024;
+  wide_gpt2.vocab_size = 4000;
+  wide_gpt2.max_position_embeddings = 128;
+  const Case cases[] = {{SmallLlama(), {1, 4}, 32}, {SmallLlama(), {4, 1}, 64}, {wide, {2, 2}, 128},
+                        {tied, {3, 1}, 17},         {SmallGpt2(), {2, 2}, 64},  {SmallQwen2(), {3, 1}, 17},
+                        {wide_gpt2, {2, 2}, 128}};
   for (const Case& c : cases) {
     ModelFixture fixture(c.model, c.strategy, {.sequence_length = c.sequence_length});
     fixture.model->Initialize(1);

@@ -53,17 +53,32 @@ ModelSpec GoldenLlama(bool tied) {
   return model;
 }
 
+ModelSpec GoldenGpt2() {
+  ModelSpec model;
+  model.architecture = Architecture::kGpt2;
+  model.hidden_size = 32;
+  model.num_hidden_layers = 2;
+  model.num_attention_heads = model.num_key_value_heads = 4;
+  model.intermediate_size = 128;
+  model.vocab_size = 96;
+  model.max_position_embeddings = 32;  // more than are used
+  model.tie_word_embeddings = true;
+  return model;
+}
+
 struct Case {
-  bool tied;
+  ModelSpec model;
   const char* file;
   plan::Strategy strategy;
 };
 constexpr int64_t kSequences = 4;
 const Case kCases[] = {
-    {false, "llama_untied.bin", {4, 1}},
-    {true, "llama_tied.bin", {4, 1}},
-    {false, "llama_untied.bin", {1, 4}},
-    {true, "llama_tied.bin", {2, 2}},
+    {GoldenLlama(false), "llama_untied.bin", {4, 1}},
+    {GoldenLlama(true), "llama_tied.bin", {4, 1}},
+    {GoldenLlama(false), "llama_untied.bin", {1, 4}},
+    {GoldenLlama(true), "llama_tied.bin", {2, 2}},
+    {GoldenGpt2(), "gpt2.bin", {4, 1}},
+    {GoldenGpt2(), "gpt2.bin", {2, 2}},
 };
 
 double Norm(std::span<const float> values) {
@@ -75,7 +90,7 @@ double Norm(std::span<const float> values) {
 void GradientsAgree(void**) {
   for (const Case& c : kCases) {
     const Golden golden = Load(c.file);
-    ModelFixture fixture(GoldenLlama(c.tied), c.strategy, {.sequence_length = kLength});
+    ModelFixture fixture(c.model, c.strategy, {.sequence_length = kLength});
     fixture.model->Initialize(1234);
     const LossSum loss = fixture.Gradients(1);
     assert_int_equal(loss.tokens, kSequences * kLength);
@@ -107,7 +122,7 @@ void HundredLossesAgree(void**) {
   training.scheduler = Scheduler::kConstant;
   for (const Case& c : kCases) {
     const Golden golden = Load(c.file);
-    ModelFixture fixture(GoldenLlama(c.tied), c.strategy, {.sequence_length = kLength});
+    ModelFixture fixture(c.model, c.strategy, {.sequence_length = kLength});
     fixture.model->Initialize(1234);
     double worst = 0;
     for (int64_t step = 1; step <= kSteps; ++step) {

@@ -28,8 +28,11 @@ Configuration RandomConfiguration(std::mt19937& random) {
     return low + static_cast<int64_t>(random() % (high - low + 1));
   };
   Configuration made;
+  constexpr Architecture kFamilies[] = {Architecture::kLlama, Architecture::kGpt2, Architecture::kQwen2};
+  made.model.architecture = kFamilies[pick(0, 2)];
   made.model.num_key_value_heads = pick(1, 3);
-  made.model.num_attention_heads = made.model.num_key_value_heads * pick(1, 3);
+  made.model.num_attention_heads =
+      made.model.num_key_value_heads * (made.model.traits().grouped_queries ? pick(1, 3) : 1);
   made.model.hidden_size = made.model.num_attention_heads * 2 * pick(1, 9);
   made.model.num_hidden_layers = pick(1, 4);
   made.model.intermediate_size = pick(1, 90);
@@ -46,7 +49,8 @@ std::string Describe(const Configuration& made) {
   char text[200];
   std::snprintf(
       text, sizeof text,
-      "hidden %ld layers %ld heads %ld/%ld intermediate %ld vocabulary %ld tied %d, %ld x %ld x %ld",
+      "%s hidden %ld layers %ld heads %ld/%ld intermediate %ld vocabulary %ld tied %d, %ld x %ld x %ld",
+      std::string(ArchitectureName(made.model.architecture)).c_str(),
       static_cast<long>(made.model.hidden_size), static_cast<long>(made.model.num_hidden_layers),
       static_cast<long>(made.model.num_attention_heads), static_cast<long>(made.model.num_key_value_heads),
       static_cast<long>(made.model.intermediate_size), static_cast<long>(made.model.vocab_size),
@@ -91,7 +95,7 @@ bool SameBits(const std::vector<T>& a, const std::vector<T>& b) {
 
 void PoisonedAndReusedGivesTheSameBits(void**) {
   std::mt19937 random(17);
-  for (int round = 0; round < 24; ++round) {
+  for (int round = 0; round < 48; ++round) {
     const Configuration made = RandomConfiguration(random);
     const Trace apart = Run(made, false, false);
     const Trace poisoned = Run(made, true, true);

@@ -27,6 +27,27 @@ inline ModelSpec SmallLlama() {
   return model;
 }
 
+// Two layers, tied, more positions than are used.
+inline ModelSpec SmallGpt2() {
+  ModelSpec model = SmallLlama();
+  model.architecture = Architecture::kGpt2;
+  model.num_key_value_heads = 4;
+  model.intermediate_size = 256;
+  model.tie_word_embeddings = true;
+  return model;
+}
+
+// SmallLlama with biases of queries, keys and values.
+inline ModelSpec SmallQwen2() {
+  ModelSpec model = SmallLlama();
+  model.architecture = Architecture::kQwen2;
+  return model;
+}
+
+inline std::vector<ModelSpec> SmallModels() {
+  return {SmallLlama(), SmallGpt2(), SmallQwen2()};
+}
+
 struct FixtureOptions {
   int64_t sequence_length = 32;
   int threads = 0;  // 0: all

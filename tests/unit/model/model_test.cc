@@ -24,18 +24,22 @@ double Norm(std::span<const float> values) {
 }
 
 void InitialLossIsThatOfAGuess(void**) {
-  ModelFixture fixture(SmallLlama(), {2, 2});
-  fixture.model->Initialize(1);
-  assert_true(std::abs(fixture.Step(1, 0, 0).mean() - std::log(256.0)) < 0.1);
+  for (const ModelSpec& spec : SmallModels()) {
+    ModelFixture fixture(spec, {2, 2});
+    fixture.model->Initialize(1);
+    assert_true(std::abs(fixture.Step(1, 0, 0).mean() - std::log(256.0)) < 0.1);
+  }
 }
 
 void LossFalls(void**) {
-  ModelFixture fixture(SmallLlama(), {2, 2});
-  fixture.model->Initialize(1);
-  const double first = fixture.Step(1, 3e-3, 0).mean();
-  double last = first;
-  for (int64_t step = 2; step <= 60; ++step) last = fixture.Step(step, 3e-3, 0).mean();
-  assert_true(last < first - 2);
+  for (const ModelSpec& spec : SmallModels()) {
+    ModelFixture fixture(spec, {2, 2});
+    fixture.model->Initialize(1);
+    const double first = fixture.Step(1, 3e-3, 0).mean();
+    double last = first;
+    for (int64_t step = 2; step <= 60; ++step) last = fixture.Step(step, 3e-3, 0).mean();
+    assert_true(last < first - 2);
+  }
 }
 
 plan::Parameter Matrix(const char* name, int64_t elements) {
@@ -83,21 +87,50 @@ void InitialWeightsDoNotDependOnThreads(void**) {
                       one.model->weights().size_bytes());
 }
 
-void NormsBeginAsOnes(void**) {
-  ModelFixture fixture(SmallLlama(), {2, 1});
-  fixture.model->Initialize(1);
-  for (const plan::Parameter& parameter : fixture.model->table().parameters) {
-    const std::span<float> part = fixture.model->Part(fixture.model->weights(), parameter);
-    const bool ones = std::ranges::all_of(part, [](float value) { return value == 1.0F; });
-    assert_int_equal(ones, parameter.shape.size() == 1);
+void NormsBeginAsOnesBiasesAsZeros(void**) {
+  for (const ModelSpec& spec : SmallModels()) {
+    ModelFixture fixture(spec, {2, 1});
+    fixture.model->Initialize(1);
+    for (const plan::Parameter& parameter : fixture.model->table().parameters) {
+      const std::span<float> part = fixture.model->Part(fixture.model->weights(), parameter);
+      const auto all = [&](float wanted) {
+        return std::ranges::all_of(part, [&](float value) { return value == wanted; });
+      };
+      const bool bias = parameter.name.ends_with(".bias");
+      assert_int_equal(all(1), parameter.shape.size() == 1 && !bias);
+      assert_int_equal(all(0), bias);
+    }
   }
+}
+
+// gpt2's matrices that end in the residual stream are smaller, by the square root of how many there are.
+void ResidualProjectionsBeginSmaller(void**) {
+  ModelFixture fixture(SmallGpt2(), {1, 1});
+  fixture.model->Initialize(3);
+  for (const plan::Parameter& parameter : fixture.model->table().parameters) {
+    if (parameter.shape.size() != 2) continue;
+    const std::span<float> part = fixture.model->Part(fixture.model->weights(), parameter);
+    const double deviation = Norm(part) / std::sqrt(static_cast<double>(part.size()));
+    const double expected = parameter.name.ends_with("c_proj.weight") ? 0.01 : 0.02;
+    assert_true(std::abs(deviation / expected - 1) < 0.05);
+  }
+}
+
+// Every family with a head of its own and with a tied one.
+std::vector<ModelSpec> TiedAndNot() {
+  std::vector<ModelSpec> specs;
+  for (ModelSpec spec : SmallModels()) {
+    for (bool tied : {false, true}) {
+      spec.tie_word_embeddings = tied;
+      specs.push_back(spec);
+    }
+  }
+  return specs;
 }
 
 // However a step is cut into micro-batches, its gradient is that of the mean loss over all its tokens.
 void MicroBatchesAddUp(void**) {
-  for (bool tied : {false, true}) {
-    ModelSpec spec = SmallLlama();
-    spec.tie_word_embeddings = tied;
+  for (const ModelSpec& spec : TiedAndNot()) {
     std::vector<float> whole;
     double loss = 0;
     for (int64_t micro_batch : {12, 6, 4, 3, 2, 1}) {
@@ -123,9 +156,7 @@ void MicroBatchesAddUp(void**) {
 }
 
 void SplitBackwardGivesTheSameBits(void**) {
-  for (bool tied : {false, true}) {
-    ModelSpec spec = SmallLlama();
-    spec.tie_word_embeddings = tied;
+  for (const ModelSpec& spec : TiedAndNot()) {
     ModelFixture joint(spec, {2, 2}), split(spec, {2, 2}, {.backward = plan::BackwardForm::kSplit});
     joint.model->Initialize(4);
     split.model->Initialize(4);
@@ -136,14 +167,16 @@ void SplitBackwardGivesTheSameBits(void**) {
 }
 
 void SameRunSameBits(void**) {
-  std::vector<float> first;
-  for (int run = 0; run < 2; ++run) {
-    ModelFixture fixture(SmallLlama(), {3, 2});
-    fixture.model->Initialize(8);
-    for (int64_t step = 1; step <= 10; ++step) (void)fixture.Step(step, 1e-3, step);
-    if (run == 0) first = Copy(fixture.model->weights());
-    if (run == 1)
-      assert_memory_equal(first.data(), fixture.model->weights().data(), first.size() * sizeof(float));
+  for (const ModelSpec& spec : SmallModels()) {
+    std::vector<float> first;
+    for (int run = 0; run < 2; ++run) {
+      ModelFixture fixture(spec, {3, 2});
+      fixture.model->Initialize(8);
+      for (int64_t step = 1; step <= 10; ++step) (void)fixture.Step(step, 1e-3, step);
+      if (run == 0) first = Copy(fixture.model->weights());
+      if (run == 1)
+        assert_memory_equal(first.data(), fixture.model->weights().data(), first.size() * sizeof(float));
+    }
   }
 }
 
@@ -155,9 +188,9 @@ void SquareNormIsThatOfAllGradients(void**) {
   assert_true(std::abs(std::sqrt(fixture.model->square_norm()) / norm - 1) < 1e-9);
 }
 
-// Norms do not decay: with a gradient of nothing, only they stay.
-void DecayLeavesNormsAlone(void**) {
-  ModelFixture fixture(SmallLlama(), {2, 1});
+// Norms and biases do not decay: with a gradient of nothing, only they stay.
+void DecayLeavesNormsAlone(const ModelSpec& spec) {
+  ModelFixture fixture(spec, {2, 1});
   fixture.model->Initialize(8);
   (void)fixture.Gradients(1);
   std::ranges::fill(fixture.model->gradients(), 0.0F);
@@ -175,8 +208,12 @@ void DecayLeavesNormsAlone(void**) {
   }
 }
 
-void ValidationIsTheLossAndNothingElse(void**) {
-  ModelFixture fixture(SmallLlama(), {3, 1});
+void DecayLeavesNormsAlone(void**) {
+  for (const ModelSpec& spec : SmallModels()) DecayLeavesNormsAlone(spec);
+}
+
+void ValidationIsTheLossAndNothingElse(const ModelSpec& spec) {
+  ModelFixture fixture(spec, {3, 1});
   fixture.model->Initialize(8);
   const double loss = fixture.Gradients(1).sum;
   const std::vector<float> weights = Copy(fixture.model->weights());
@@ -198,6 +235,10 @@ void ValidationIsTheLossAndNothingElse(void**) {
   assert_memory_equal(weights.data(), fixture.model->weights().data(), weights.size() * sizeof(float));
   assert_code(fixture.model->Validate(0), ErrorCode::INTERNAL);
   assert_code(fixture.model->Validate(4), ErrorCode::INTERNAL);
+}
+
+void ValidationIsTheLossAndNothingElse(void**) {
+  for (const ModelSpec& spec : SmallModels()) ValidationIsTheLossAndNothingElse(spec);
 }
 
 // A model for inference beside the one that was trained.
@@ -230,8 +271,8 @@ double LossFromLogits(std::span<const float> logits, int32_t target) {
 
 // The losses that follow from predictions one by one are those of validation at once; padding does not
 // matter.
-void PredictionAgreesWithValidation(void**) {
-  ModelFixture fixture(SmallLlama(), {1, 1}, {.sequence_length = 40});
+void PredictionAgreesWithValidation(const ModelSpec& spec) {
+  ModelFixture fixture(spec, {1, 1}, {.sequence_length = 40});
   fixture.model->Initialize(8);
   for (int64_t step = 1; step <= 10; ++step) (void)fixture.Step(step, 3e-3, step);
   Predictor predictor(fixture, 40);
@@ -247,6 +288,10 @@ void PredictionAgreesWithValidation(void**) {
     sum += LossFromLogits(*logits, targets[length - 1]);
   }
   assert_true(std::abs(sum / expected - 1) < 1e-6);
+}
+
+void PredictionAgreesWithValidation(void**) {
+  for (const ModelSpec& spec : SmallModels()) PredictionAgreesWithValidation(spec);
 }
 
 void PredictionForgetsWhatIsTooLongAgo(void**) {
@@ -319,7 +364,8 @@ int main() {
       cmocka_unit_test(InitialWeightsAreNormal),
       cmocka_unit_test(InitialWeightsDependOnWhatTheyShould),
       cmocka_unit_test(InitialWeightsDoNotDependOnThreads),
-      cmocka_unit_test(NormsBeginAsOnes),
+      cmocka_unit_test(NormsBeginAsOnesBiasesAsZeros),
+      cmocka_unit_test(ResidualProjectionsBeginSmaller),
       cmocka_unit_test(MicroBatchesAddUp),
       cmocka_unit_test(SplitBackwardGivesTheSameBits),
       cmocka_unit_test(SameRunSameBits),

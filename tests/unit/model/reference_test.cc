@@ -1,7 +1,7 @@
 // The whole model in fp64: its gradient against finite differences, and the fp32 model against it.
 //
-// Two layers, grouped queries, tied and untied head, joint and split backward pass, one and several
-// micro-batches: the same operator programs that train.
+// Two layers of each family, grouped queries, tied and untied head, joint and split backward pass, one and
+// several micro-batches: the same operator programs that train.
 #include <cmath>
 #include <vector>
 
@@ -18,29 +18,34 @@ using reference::ReferenceModel;
 using reference::Values;
 
 struct Variant {
+  Architecture architecture;
   bool tied;
   plan::BackwardForm form;
   int64_t micro_batches;
 };
+constexpr auto kLlama = Architecture::kLlama, kGpt2 = Architecture::kGpt2, kQwen2 = Architecture::kQwen2;
+constexpr auto kJoint = plan::BackwardForm::kJoint, kSplit = plan::BackwardForm::kSplit;
 constexpr Variant kVariants[] = {
-    {false, plan::BackwardForm::kJoint, 1}, {true, plan::BackwardForm::kJoint, 1},
-    {false, plan::BackwardForm::kJoint, 2}, {true, plan::BackwardForm::kJoint, 3},
-    {false, plan::BackwardForm::kSplit, 1}, {true, plan::BackwardForm::kSplit, 2},
+    {kLlama, false, kJoint, 1}, {kLlama, true, kJoint, 1},  {kLlama, false, kJoint, 2},
+    {kLlama, true, kJoint, 3},  {kLlama, false, kSplit, 1}, {kLlama, true, kSplit, 2},
+    {kGpt2, true, kJoint, 1},   {kGpt2, true, kJoint, 2},   {kGpt2, false, kJoint, 1},
+    {kGpt2, true, kSplit, 2},   {kQwen2, true, kJoint, 2},  {kQwen2, false, kSplit, 1},
 };
 constexpr int64_t kLength = 9;
 constexpr int64_t kMicroBatch = 2;
 
-ModelSpec TinyLlama(bool tied) {
+ModelSpec Tiny(const Variant& variant) {
   ModelSpec model;
+  model.architecture = variant.architecture;
   model.hidden_size = 16;
   model.num_hidden_layers = 2;
   model.num_attention_heads = 4;
-  model.num_key_value_heads = 2;
+  model.num_key_value_heads = model.traits().grouped_queries ? 2 : 4;
   model.intermediate_size = 24;
   model.vocab_size = 19;
-  model.max_position_embeddings = kLength;
+  model.max_position_embeddings = kLength + 2;
   model.initializer_range = 0.3;  // far from the flat start, so that every path carries gradient
-  model.tie_word_embeddings = tied;
+  model.tie_word_embeddings = variant.tied;
   return model;
 }
 
@@ -50,8 +55,8 @@ plan::MemoryTable TableOf(const Variant& variant) {
   training.batch_tokens = kLength * kMicroBatch * variant.micro_batches;
   plan::TableOptions options;
   options.backward = variant.form;
-  Result<plan::MemoryTable> table = plan::BuildTrainingTable(TinyLlama(variant.tied), training,
-                                                             {kMicroBatch, variant.micro_batches}, options);
+  Result<plan::MemoryTable> table =
+      plan::BuildTrainingTable(Tiny(variant), training, {kMicroBatch, variant.micro_batches}, options);
   assert_ok(table);
   return *std::move(table);
 }
@@ -133,7 +138,7 @@ void FloatModelAgrees(void**) {
     FixtureOptions options;
     options.sequence_length = kLength;
     options.backward = variant.form;
-    ModelFixture fixture(TinyLlama(variant.tied), {kMicroBatch, variant.micro_batches}, options);
+    ModelFixture fixture(Tiny(variant), {kMicroBatch, variant.micro_batches}, options);
     for (size_t i = 0; i < exact.weights().size(); ++i) {
       fixture.model->weights()[i] = static_cast<float>(exact.weights()[i]);
     }

@@ -101,7 +101,7 @@ void RopeAndAttention(void**) {
     const ops::AttentionShape shape = {2, 37, 4, 2, 8};
     Tensor table(ops::RopeTableElements(37, 8)), qkv(Golden("attention.qkv")), dout(Golden("attention.dout"));
     Tensor out(2 * 37 * 4 * 8), lse(2 * 4 * 37), dqkv(2 * 37 * 8 * 8);
-    assert_ok(ops::RopeTable(37, 8, 10000, table.data()));
+    assert_ok(ops::RopeTable(37, 8, {.theta = 10000}, table.data()));
     assert_ok(ops::RopeForward(*run.context, rope, table.data(), qkv.data()));
     assert_ok(ops::AttentionForward(*run.context, shape, qkv.data(), out.data(), lse.data(), run.workspace));
     assert_ok(ops::AttentionBackwardInput(*run.context, shape, qkv.data(), out.data(), lse.data(),

@@ -11,9 +11,26 @@ namespace {
 
 using namespace testing;
 
-constexpr ops::LinearShape kShapes[] = {{1, 1, 1},    {1, 64, 192},  {3, 5, 7},      {64, 64, 192},
-                                        {65, 33, 17}, {17, 96, 1},   {1, 130, 257},  {128, 96, 250},
-                                        {100, 1, 30}, {31, 300, 40}, {5, 600, 1100}, {200, 520, 70}};
+constexpr auto kTurned = ops::WeightOrder::kInputOutput;
+constexpr ops::LinearShape kShapes[] = {{1, 1, 1},
+                                        {1, 64, 192},
+                                        {3, 5, 7},
+                                        {64, 64, 192},
+                                        {65, 33, 17},
+                                        {17, 96, 1},
+                                        {1, 130, 257},
+                                        {128, 96, 250},
+                                        {100, 1, 30},
+                                        {31, 300, 40},
+                                        {5, 600, 1100},
+                                        {200, 520, 70},
+                                        {1, 64, 192, kTurned},
+                                        {3, 5, 7, kTurned},
+                                        {65, 33, 17, kTurned},
+                                        {128, 96, 250, kTurned},
+                                        {31, 300, 40, kTurned},
+                                        {5, 600, 1100, kTurned},
+                                        {200, 520, 70, kTurned}};
 
 // Sums of k products of numbers around 1, rounded at each step.
 double Tolerance(int64_t k) {

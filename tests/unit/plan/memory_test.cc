@@ -24,8 +24,11 @@ Configuration RandomConfiguration(std::mt19937& random) {
     return low + static_cast<int64_t>(random() % (high - low + 1));
   };
   Configuration made;
+  constexpr Architecture kFamilies[] = {Architecture::kLlama, Architecture::kGpt2, Architecture::kQwen2};
+  made.model.architecture = kFamilies[pick(0, 2)];
   made.model.num_key_value_heads = pick(1, 4);
-  made.model.num_attention_heads = made.model.num_key_value_heads * pick(1, 4);
+  made.model.num_attention_heads =
+      made.model.num_key_value_heads * (made.model.traits().grouped_queries ? pick(1, 4) : 1);
   made.model.hidden_size = made.model.num_attention_heads * 2 * pick(1, 20);
   made.model.num_hidden_layers = pick(1, 12);
   made.model.intermediate_size = pick(1, 300);
@@ -82,14 +85,15 @@ void CheckPeak(const Configuration& made, const MemoryTable& table) {
 }
 
 // The parts of a flat slot that calls touch with `access` cover it exactly once.
-void CheckCover(const MemoryTable& table, std::string_view slot_name, Access access, Role role) {
+void CheckCover(const MemoryTable& table, std::string_view slot_name, Access access) {
   std::vector<std::pair<int64_t, int64_t>> ranges;
   for (const Program& program : table.programs) {
     for (const OpCall& call : program.calls) {
-      const Operand* operand = call.Find(role);
-      if (operand == nullptr || operand->access != access) continue;
-      if (table.slots[static_cast<size_t>(operand->slot)].name != slot_name) continue;
-      ranges.emplace_back(operand->offset, operand->offset + operand->bytes);
+      for (const Operand& operand : call.operands) {
+        if (operand.access != access) continue;
+        if (table.slots[static_cast<size_t>(operand.slot)].name != slot_name) continue;
+        ranges.emplace_back(operand.offset, operand.offset + operand.bytes);
+      }
     }
   }
   std::ranges::sort(ranges);
@@ -113,9 +117,9 @@ void CheckParameters(const MemoryTable& table) {
     next += parameter.elements;
   }
   assert_int_equal(next, table.parameter_elements);
-  CheckCover(table, kGradientsSlot, Access::kAccumulate, Role::kWeightGradient);
-  CheckCover(table, kWeightsSlot, Access::kUpdate, Role::kWeight);
-  CheckCover(table, kMoment1Slot, Access::kUpdate, Role::kMoment1);
+  CheckCover(table, kGradientsSlot, Access::kAccumulate);
+  CheckCover(table, kWeightsSlot, Access::kUpdate);
+  CheckCover(table, kMoment1Slot, Access::kUpdate);
 }
 
 void RandomTablesHold(void**) {
@@ -171,6 +175,77 @@ void NamesAreHuggingFaces(void**) {
               "lm_head.weight 256 8\n");
   model.tie_word_embeddings = true;
   assert_null(FindParameter(ParameterTable(model), "lm_head.weight"));
+}
+
+void NamesOfGpt2AreHuggingFaces(void**) {
+  ModelSpec model;
+  model.architecture = Architecture::kGpt2;
+  model.hidden_size = 8;
+  model.num_hidden_layers = 1;
+  model.num_attention_heads = model.num_key_value_heads = 2;
+  model.intermediate_size = 20;
+  model.max_position_embeddings = 16;
+  model.tie_word_embeddings = true;
+  std::string names;
+  for (const Parameter& parameter : ParameterTable(model)) {
+    names += parameter.name;
+    for (int64_t size : parameter.shape) names += " " + std::to_string(size);
+    names += "\n";
+  }
+  assert_text(names,
+              "transformer.wte.weight 256 8\n"
+              "transformer.wpe.weight 16 8\n"
+              "transformer.h.0.ln_1.weight 8\n"
+              "transformer.h.0.ln_1.bias 8\n"
+              "transformer.h.0.attn.c_attn.weight 8 24\n"
+              "transformer.h.0.attn.c_attn.bias 24\n"
+              "transformer.h.0.attn.c_proj.weight 8 8\n"
+              "transformer.h.0.attn.c_proj.bias 8\n"
+              "transformer.h.0.ln_2.weight 8\n"
+              "transformer.h.0.ln_2.bias 8\n"
+              "transformer.h.0.mlp.c_fc.weight 8 20\n"
+              "transformer.h.0.mlp.c_fc.bias 20\n"
+              "transformer.h.0.mlp.c_proj.weight 20 8\n"
+              "transformer.h.0.mlp.c_proj.bias 8\n"
+              "transformer.ln_f.weight 8\n"
+              "transformer.ln_f.bias 8\n");
+  model.tie_word_embeddings = false;
+  assert_non_null(FindParameter(ParameterTable(model), "lm_head.weight"));
+}
+
+void BiasesOfQwen2LieBehindTheirWeights(void**) {
+  ModelSpec model;
+  model.architecture = Architecture::kQwen2;
+  model.hidden_size = 8;
+  model.num_hidden_layers = 1;
+  model.num_attention_heads = 2;
+  model.num_key_value_heads = 1;
+  model.intermediate_size = 12;
+  const std::vector<Parameter> table = ParameterTable(model);
+  const ModelLayout layout = LayoutOf(model);
+  const Parameter* weight = FindParameter(table, "model.layers.0.self_attn.q_proj.weight");
+  const Parameter* bias = FindParameter(table, "model.layers.0.self_attn.q_proj.bias");
+  assert_int_equal(weight->offset, layout.layers + layout.query_key_value.weight);
+  assert_int_equal(bias->offset, layout.layers + layout.query_key_value.bias);
+  assert_int_equal(bias->offset + 8, FindParameter(table, "model.layers.0.self_attn.k_proj.bias")->offset);
+  assert_int_equal(bias->offset + 12, FindParameter(table, "model.layers.0.self_attn.v_proj.bias")->offset);
+  assert_null(FindParameter(table, "model.layers.0.self_attn.o_proj.bias"));
+}
+
+// Learned positions end somewhere.
+void Gpt2HasOnlyItsPositions(void**) {
+  ModelSpec model;
+  model.architecture = Architecture::kGpt2;
+  model.hidden_size = 8;
+  model.num_hidden_layers = 1;
+  model.num_attention_heads = model.num_key_value_heads = 2;
+  model.intermediate_size = 20;
+  model.max_position_embeddings = 16;
+  TrainingSpec training;
+  training.sequence_length = training.batch_tokens = 17;
+  assert_code(BuildTrainingTable(model, training, {1, 1}, {}), ErrorCode::INVALID_OPTION);
+  assert_code(BuildInferenceTable(model, 1, 17, {}), ErrorCode::INVALID_OPTION);
+  assert_ok(BuildInferenceTable(model, 1, 16, {}));
 }
 
 void EveryOverlapIsNoticed(void**) {
@@ -286,6 +361,9 @@ int main() {
       cmocka_unit_test(RandomTablesHold),
       cmocka_unit_test(DecayFollowsTheParameters),
       cmocka_unit_test(NamesAreHuggingFaces),
+      cmocka_unit_test(NamesOfGpt2AreHuggingFaces),
+      cmocka_unit_test(BiasesOfQwen2LieBehindTheirWeights),
+      cmocka_unit_test(Gpt2HasOnlyItsPositions),
       cmocka_unit_test(EveryOverlapIsNoticed),
       cmocka_unit_test(EveryMissingWriteIsNoticed),
       cmocka_unit_test(EveryEarlyDeathIsNoticed),

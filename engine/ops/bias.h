@@ -1,0 +1,21 @@
+// Bias: what a linear adds to each of its outputs.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/ops/context.h"
+
+namespace traind::ops {
+
+struct BiasShape {
+  int64_t rows = 0;
+  int64_t channels = 0;
+};
+
+// y[r,c] += bias[c].
+Status BiasForward(Context& context, const BiasShape& shape, const float* bias_C, float* y_RC);
+
+// dbias[c] += Σ_r dy[r,c].
+Status BiasBackwardWeight(Context& context, const BiasShape& shape, const float* dy_RC, float* dbias_C);
+
+}  // namespace traind::ops

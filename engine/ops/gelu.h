@@ -1,0 +1,16 @@
+// GELU (Hendrycks and Gimpel 2016) in its tanh form, Hugging Face's gelu_new:
+// y = x/2 · (1 + tanh(u)) with u = sqrt(2/π) · (x + 0.044715·x³).
+#pragma once
+
+#include <cstdint>
+
+#include "engine/ops/context.h"
+
+namespace traind::ops {
+
+Status GeluForward(Context& context, int64_t elements, const float* x, float* y);
+
+// dx = dy · (s + x·s·(1 − s)·2u') with s = (1 + tanh(u))/2 = 1 / (1 + exp(−2u)). dx may be x itself.
+Status GeluBackwardInput(Context& context, int64_t elements, const float* x, const float* dy, float* dx);
+
+}  // namespace traind::ops
