@@ -84,7 +84,8 @@ Status TakeOptions(const BoundOptions& options, ModelSpec* model) {
   if (const BoundOption* option = options.Find("tokenizer")) model->tokenizer = option->text;
   if (const BoundOption* option = options.Find("rope_scaling")) {
     auto scaling = ParseRopeScaling(option->text);
-    if (!scaling.ok()) return scaling.status().At(option->value);
+    if (!scaling.ok())
+      return spec::InvalidOption("rope_scaling", scaling.status().message(), scaling.status().hint());
     model->rope_scaling = *scaling;
     if (*scaling == RopeScaling::kLlama3 && options.Find("rope_scaling_factor") == nullptr) {
       model->rope_scaling_factor = kLlama3Factor;

@@ -26,8 +26,8 @@ std::string Milliseconds(double seconds) {
 }  // namespace
 
 std::string StrategyText(const plan::Strategy& strategy) {
-  return fmt::format("micro_batch {} x {}, {}", strategy.micro_batch, strategy.micro_batches,
-                     strategy.schedule);
+  return fmt::format("micro_batch {} x {}, {}, recompute {}", strategy.micro_batch, strategy.micro_batches,
+                     strategy.schedule, plan::RecomputeName(strategy.recompute));
 }
 
 ExplainRows& ExplainRows::Add(std::string_view section, std::string_view item, std::string value) {
@@ -96,6 +96,7 @@ Json RejectedToJson(const std::vector<plan::RejectedPlan>& rejected) {
     list.push_back({{"micro_batch", plan.strategy.micro_batch},
                     {"micro_batches", plan.strategy.micro_batches},
                     {"schedule", plan.strategy.schedule},
+                    {"recompute", plan::RecomputeName(plan.strategy.recompute)},
                     {"device", plan.device},
                     {"reason", plan.reason},
                     {"peak_bytes", plan.peak_bytes},

@@ -90,7 +90,10 @@ std::vector<Strategy> Strategies(const TrainingSpec& training) {
   const int64_t most = std::max<int64_t>(1, kMaxMicroBatchTokens / training.sequence_length);
   std::vector<Strategy> strategies;
   for (int64_t micro_batch = 1; micro_batch <= std::min(sequences, most); ++micro_batch) {
-    if (sequences % micro_batch == 0) strategies.push_back({micro_batch, sequences / micro_batch});
+    if (sequences % micro_batch != 0) continue;
+    for (const Recompute recompute : {Recompute::kFull, Recompute::kSelective, Recompute::kNone}) {
+      strategies.push_back({micro_batch, sequences / micro_batch, kGradientAccumulation, recompute});
+    }
   }
   return strategies;
 }

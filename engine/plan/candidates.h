@@ -30,8 +30,9 @@ struct Candidate {
 // overflow.
 Result<Candidate> CandidateOf(const PlanRequest& request, const DeviceSpec& device, const Strategy& strategy);
 
-// The micro-batches that divide a step's sequences, smallest first: as long as their tokens are at most
-// kMaxMicroBatchTokens, beyond which a larger one gains nothing; always at least {1}.
+// The micro-batches that divide a step's sequences, each with every recompute, those that need least memory
+// first: as long as their tokens are at most kMaxMicroBatchTokens, beyond which a larger one gains nothing;
+// always at least {1}.
 inline constexpr int64_t kMaxMicroBatchTokens = 32768;
 std::vector<Strategy> Strategies(const TrainingSpec& training);
 

@@ -3,6 +3,9 @@
 // One gradient stream runs against the residual stream. Jointly, each norm adds to it in place, and the
 // weight's gradient is taken before the input's, so that what only the former reads makes room for the
 // latter. Split, every stage of the stream has its own slot, because backward_weight still reads it later.
+//
+// What is recomputed stands right before what reads it first. Slots that forward wrote and only the
+// recomputed ones replace die in the forward pass: that is all that makes memory smaller.
 #include <algorithm>
 
 #include "engine/plan/decoder_program.h"
@@ -65,6 +68,17 @@ int32_t DecoderProgram::BackwardNorm(int64_t layer, int32_t input, const Affine&
   return result;
 }
 
+// A norm's input already holds the sum with its residual where it was left.
+void DecoderProgram::RecomputeLayer(const std::string& name, int64_t index, Layer* layer) {
+  InputNorm(name, index, -1, layer);
+  QueryKeyValue(name, index, layer);
+  Attend(name, index, layer);
+  AttentionOutput(name, index, layer);
+  MiddleNorm(name, index, layer->input, layer);
+  Widen(name, index, layer);
+  Activate(name, index, layer);
+}
+
 // From the stream to the gradient of queries, keys and values as the linear made them.
 int32_t DecoderProgram::BackwardAttention(const std::string& name, int64_t index, const Layer& layer,
                                           int32_t stream) {
@@ -90,8 +104,11 @@ int32_t DecoderProgram::BackwardAttention(const std::string& name, int64_t index
 }
 
 int32_t DecoderProgram::BackwardLayer(int64_t index, int32_t stream) {
-  const Layer& layer = layers_[static_cast<size_t>(index)];
-  const std::string name = "layers." + std::to_string(index) + ".";
+  Layer layer = layers_[static_cast<size_t>(index)];
+  const std::string name = "layers." + std::to_string(index) + ".", again = name + "again.";
+  const bool selective = sizes_.recompute == Recompute::kSelective;
+  if (sizes_.recompute == Recompute::kFull) RecomputeLayer(again, index, &layer);
+  if (selective) Activate(again, index, &layer);
   const int32_t d_activated = Rows(name + "activated.gradient", intermediate_);
   BackwardLayerLinear(index, layer.activated, OfLayer(index, layout_.narrowing), intermediate_, hidden_,
                       stream, d_activated);
@@ -99,12 +116,15 @@ int32_t DecoderProgram::BackwardLayer(int64_t index, int32_t stream) {
            .Read(Role::kOutputGradient, d_activated)
            .Update(Role::kInput, layer.widened)
            .Take());
+  if (selective) MiddleNorm(again, index, -1, &layer);
   const int32_t d_middle_norm = Rows(name + "middle_norm.gradient", hidden_);
   BackwardLayerLinear(index, layer.middle_norm, OfLayer(index, layout_.widening), hidden_, widened_,
                       layer.widened, d_middle_norm);
   stream = BackwardNorm(index, layer.middle, OfLayer(index, layout_.middle_norm), layer.middle_statistic,
                         d_middle_norm, stream, name + "middle.gradient");
+  if (selective) Attend(again, index, &layer);
   const int32_t d_query_key_value = BackwardAttention(name, index, layer, stream);
+  if (selective) InputNorm(again, index, -1, &layer);
   const int32_t d_input_norm = Rows(name + "input_norm.gradient", hidden_);
   BackwardLayerLinear(index, layer.input_norm, OfLayer(index, layout_.query_key_value), hidden_, fused_,
                       d_query_key_value, d_input_norm);
@@ -137,7 +157,7 @@ void DecoderProgram::Issue(BackwardForm form) {
   }
   builder_->Begin(InstructionKind::kBackwardInput);
   for (const OpCall& call : calls_) {
-    if (call.pass == Pass::kBackwardInput) builder_->Add(call);
+    if (call.pass != Pass::kBackwardWeight) builder_->Add(call);
   }
   builder_->Begin(InstructionKind::kBackwardWeight);
   for (const OpCall& call : calls_) {

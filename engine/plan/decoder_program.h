@@ -16,6 +16,7 @@ struct DecoderSizes {
   int64_t sequences = 0;
   int64_t sequence_length = 0;
   int64_t threads = 1;
+  Recompute recompute = Recompute::kNone;  // of Backward
 };
 
 // Adds the slots and calls of a model to a builder, program by program.
@@ -79,6 +80,8 @@ class DecoderProgram {
                            int64_t outputs, int32_t output_gradient, int32_t input_gradient);
   int32_t BackwardNorm(int64_t layer, int32_t input, const Affine& affine, int32_t statistic,
                        int32_t output_gradient, int32_t stream, const std::string& name);
+  // What the layer's forward pass did not leave, into slots of the layer's own.
+  void RecomputeLayer(const std::string& name, int64_t index, Layer* layer);
   int32_t BackwardAttention(const std::string& name, int64_t index, const Layer& layer, int32_t stream);
   int32_t BackwardLayer(int64_t index, int32_t stream);
   void BackwardEmbedding(int32_t stream);

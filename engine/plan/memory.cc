@@ -70,7 +70,8 @@ const Program* MemoryTable::FindProgram(InstructionKind kind) const {
 Result<MemoryTable> BuildTrainingTable(const ModelSpec& model, const TrainingSpec& training,
                                        const Strategy& strategy, const TableOptions& options) {
   TRAIND_TRY(CheckModel(model, training.sequence_length));
-  const DecoderSizes sizes{model, strategy.micro_batch, training.sequence_length, options.threads};
+  const DecoderSizes sizes{model, strategy.micro_batch, training.sequence_length, options.threads,
+                           strategy.recompute};
   MemoryTable table = EmptyTable(sizes, strategy.micro_batches);
   const std::vector<Parameter> parameters = table.parameters;
   TableBuilder builder(std::move(table));

@@ -36,7 +36,8 @@ constexpr IntegerField kIntegers[] = {
 Json StrategyToJson(const Strategy& strategy) {
   return {{"micro_batch", strategy.micro_batch},
           {"micro_batches", strategy.micro_batches},
-          {"schedule", strategy.schedule}};
+          {"schedule", strategy.schedule},
+          {"recompute", RecomputeName(strategy.recompute)}};
 }
 
 Status Malformed(const std::string& what) {
@@ -48,6 +49,10 @@ Result<Strategy> StrategyFromJson(const Json& object) {
   TRAIND_ASSIGN(strategy.micro_batch, GetInt(object, "micro_batch"));
   TRAIND_ASSIGN(strategy.micro_batches, GetInt(object, "micro_batches"));
   TRAIND_ASSIGN(strategy.schedule, GetString(object, "schedule"));
+  TRAIND_ASSIGN(const std::string recompute, GetString(object, "recompute"));
+  const auto mode = ParseRecompute(recompute);
+  if (!mode.ok()) return Malformed(mode.status().message());
+  strategy.recompute = *mode;
   if (strategy.micro_batch < 1 || strategy.micro_batches < 1)
     return Malformed("micro-batches must be at least 1");
   if (strategy.schedule != kGradientAccumulation)

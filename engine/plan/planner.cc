@@ -2,7 +2,6 @@
 #include "engine/plan/planner.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "engine/base/quantity.h"
 #include "engine/plan/budget_check.h"
@@ -72,20 +71,25 @@ Result<std::vector<Candidate>> Enumerate(const PlanRequest& request) {
   return candidates;
 }
 
-// The strategy for one device, or nullptr if none fits: of those within kWorthwhile of the best, the one with
-// the least memory. They are compared by nominal times, not by rates that were measured under who knows what
+// The strategy for one device, or nullptr if none fits: of those within kWorthwhile of the best that
+// recompute no more and no less, the one with the least memory. So nothing is recomputed where memory does
+// not ask for it. They are compared by nominal times, not by rates that were measured under who knows what
 // load: the same statement is to get the same micro-batch, and so the same bits, each time it is planned.
 const Candidate* BestOn(const std::vector<Candidate>& candidates, const DeviceSpec& device) {
   auto eligible = [&](const Candidate& candidate) {
     return candidate.plan.device == device && Fits(candidate.plan);
   };
-  double fastest = std::numeric_limits<double>::infinity();
+  const Candidate* fastest = nullptr;
   for (const Candidate& candidate : candidates) {
-    if (eligible(candidate)) fastest = std::min(fastest, candidate.nominal_seconds);
+    if (!eligible(candidate)) continue;
+    if (fastest == nullptr || candidate.nominal_seconds < fastest->nominal_seconds) fastest = &candidate;
   }
   const Candidate* best = nullptr;
   for (const Candidate& candidate : candidates) {
-    if (!eligible(candidate) || candidate.nominal_seconds > fastest * (1 + kWorthwhile)) continue;
+    if (!eligible(candidate) || candidate.nominal_seconds > fastest->nominal_seconds * (1 + kWorthwhile) ||
+        candidate.plan.strategy.recompute != fastest->plan.strategy.recompute) {
+      continue;
+    }
     const bool less =
         best == nullptr || candidate.plan.predicted_peak_bytes < best->plan.predicted_peak_bytes;
     if (less) best = &candidate;

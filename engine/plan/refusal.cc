@@ -28,8 +28,13 @@ int64_t PeakBytes(const PlanRequest& request, const DeviceSpec& device, const Mo
   TableOptions options;
   options.threads = device.threads;
   options.validates = request.validates;
-  const Strategy smallest{1, training.sequences_per_batch()};
-  const int64_t arena = RoundUp(ArenaBytes(model, training, smallest, options), kArenaGranularity);
+  Strategy smallest{1, training.sequences_per_batch()};
+  int64_t least = kTooLarge;
+  for (const Recompute recompute : kRecomputes) {
+    smallest.recompute = recompute;
+    least = std::min(least, ArenaBytes(model, training, smallest, options));
+  }
+  const int64_t arena = RoundUp(least, kArenaGranularity);
   ModelSpec shallow = model;  // has the same matrix products
   shallow.num_hidden_layers = 1;
   const Result<MemoryTable> table = BuildTrainingTable(shallow, training, smallest, options);
@@ -107,11 +112,11 @@ Status RefuseMemory(const PlanRequest& request, const std::vector<Candidate>& ca
     if (UsableBytes(device) > UsableBytes(*nearest)) nearest = &device;
   }
   int64_t peak = kTooLarge;
-  int64_t micro_batch = 1;
+  Strategy strategy;
   for (const auto& [plan, nominal_seconds] : candidates) {
     if (plan.device != *nearest || plan.predicted_peak_bytes >= peak) continue;
     peak = plan.predicted_peak_bytes;
-    micro_batch = plan.strategy.micro_batch;
+    strategy = plan.strategy;
   }
   if (candidates.empty()) peak = PeakBytes(request, *nearest, request.model, request.training);
   const int64_t parameters = ParameterCount(request.model);
@@ -121,7 +126,8 @@ Status RefuseMemory(const PlanRequest& request, const std::vector<Candidate>& ca
                   "Use fewer layers.", peak, *nearest);
   }
   return Refuse("training " + FormatCount(static_cast<double>(parameters)) + " parameters needs at least " +
-                    Bytes(peak) + " (micro_batch " + std::to_string(micro_batch) +
+                    Bytes(peak) + " (micro_batch " + std::to_string(strategy.micro_batch) + ", recompute " +
+                    std::string(RecomputeName(strategy.recompute)) +
                     "; weights, gradients and moments alone " + Bytes(SaturatingMultiply(parameters, 16)) +
                     "), but " + DeviceMemory(*nearest),
                 WhatHelps(request, *nearest, peak), peak, *nearest);

@@ -65,7 +65,7 @@ void BadOptionsPointAtThemselves(void**) {
   assert_text(fixture.Error(gpt2 + "layer_norm_epsilon=0)"), "INVALID_OPTION 100");
   const std::string whole = head + "hidden_size=64, num_hidden_layers=2, num_attention_heads=4, ";
   assert_text(fixture.Error(whole + "layer_norm_epsilon=1e-6)"), "INVALID_OPTION 101");
-  assert_text(fixture.Error(whole + "rope_scaling=dynamic)"), "INVALID_OPTION 114");
+  assert_text(fixture.Error(whole + "rope_scaling=dynamic)"), "INVALID_OPTION 101");
   assert_text(fixture.Error(whole + "rope_scaling=linear)"), "INVALID_OPTION 101");
   assert_text(fixture.Error(whole + "rope_scaling_factor=2)"), "INVALID_OPTION 101");
   assert_text(fixture.Error(whole + "rope_low_freq_factor=2, rope_scaling=linear, rope_scaling_factor=2)"),

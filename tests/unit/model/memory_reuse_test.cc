@@ -40,6 +40,7 @@ Configuration RandomConfiguration(std::mt19937& random) {
   made.model.max_position_embeddings = 64;
   made.model.tie_word_embeddings = pick(0, 1) == 1;
   made.strategy = {pick(1, 3), pick(1, 3)};
+  made.strategy.recompute = plan::kRecomputes[pick(0, 2)];
   made.options.sequence_length = pick(1, 40);
   made.options.backward = pick(0, 2) == 0 ? plan::BackwardForm::kSplit : plan::BackwardForm::kJoint;
   return made;
@@ -49,8 +50,10 @@ std::string Describe(const Configuration& made) {
   char text[200];
   std::snprintf(
       text, sizeof text,
-      "%s hidden %ld layers %ld heads %ld/%ld intermediate %ld vocabulary %ld tied %d, %ld x %ld x %ld",
+      "%s recompute %s hidden %ld layers %ld heads %ld/%ld intermediate %ld vocabulary %ld tied %d, %ld x "
+      "%ld x %ld",
       std::string(ArchitectureName(made.model.architecture)).c_str(),
+      std::string(plan::RecomputeName(made.strategy.recompute)).c_str(),
       static_cast<long>(made.model.hidden_size), static_cast<long>(made.model.num_hidden_layers),
       static_cast<long>(made.model.num_attention_heads), static_cast<long>(made.model.num_key_value_heads),
       static_cast<long>(made.model.intermediate_size), static_cast<long>(made.model.vocab_size),

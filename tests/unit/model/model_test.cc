@@ -166,6 +166,28 @@ void SplitBackwardGivesTheSameBits(void**) {
   }
 }
 
+// Whatever is left or computed again, joint or split: losses, gradients and their norm are the same to the
+// bit.
+void RecomputingGivesTheSameBits(void**) {
+  for (const ModelSpec& spec : TiedAndNot()) {
+    plan::Strategy strategy{2, 2};
+    ModelFixture none(spec, strategy);
+    none.model->Initialize(4);
+    const double loss = none.Gradients(1).sum;
+    for (const plan::Recompute recompute : {plan::Recompute::kSelective, plan::Recompute::kFull}) {
+      for (const plan::BackwardForm form : {plan::BackwardForm::kJoint, plan::BackwardForm::kSplit}) {
+        strategy.recompute = recompute;
+        ModelFixture again(spec, strategy, {.poison = true, .backward = form});
+        again.model->Initialize(4);
+        assert_true(again.Gradients(1).sum == loss);
+        assert_true(again.model->square_norm() == none.model->square_norm());
+        assert_memory_equal(none.model->gradients().data(), again.model->gradients().data(),
+                            none.model->gradients().size_bytes());
+      }
+    }
+  }
+}
+
 void SameRunSameBits(void**) {
   for (const ModelSpec& spec : SmallModels()) {
     std::vector<float> first;
@@ -368,6 +390,7 @@ int main() {
       cmocka_unit_test(ResidualProjectionsBeginSmaller),
       cmocka_unit_test(MicroBatchesAddUp),
       cmocka_unit_test(SplitBackwardGivesTheSameBits),
+      cmocka_unit_test(RecomputingGivesTheSameBits),
       cmocka_unit_test(SameRunSameBits),
       cmocka_unit_test(SquareNormIsThatOfAllGradients),
       cmocka_unit_test(DecayLeavesNormsAlone),

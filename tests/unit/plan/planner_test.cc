@@ -90,11 +90,12 @@ void EveryDivisorIsConsidered(void**) {
   std::vector<int64_t> sizes;
   for (const Strategy& strategy : Strategies(request.training)) {
     assert_int_equal(strategy.micro_batch * strategy.micro_batches, 32);
-    sizes.push_back(strategy.micro_batch);
+    if (strategy.recompute == Recompute::kNone) sizes.push_back(strategy.micro_batch);
   }
   assert_true(sizes == (std::vector<int64_t>{1, 2, 4, 8, 16, 32}));
+  assert_int_equal(Strategies(request.training).size(), 3 * sizes.size());
   const PlanChoice choice = Must(request);
-  assert_int_equal(choice.rejected.size(), 5);
+  assert_int_equal(choice.rejected.size(), 16);  // of 17, the fastest
   for (const RejectedPlan& rejected : choice.rejected) assert_true(!rejected.reason.empty());
 }
 
@@ -103,10 +104,10 @@ void HugeBatchesAreBounded(void**) {
   training.sequence_length = 1;
   training.batch_tokens = int64_t{1} << 40;
   const std::vector<Strategy> strategies = Strategies(training);
-  assert_int_equal(strategies.size(), 16);  // 1, 2, 4 … 32768
+  assert_int_equal(strategies.size(), 3 * 16);  // 1, 2, 4 … 32768
   training.sequence_length = 1 << 24;
   training.batch_tokens = int64_t{1} << 40;
-  assert_int_equal(Strategies(training).size(), 1);
+  assert_int_equal(Strategies(training).size(), 3);
 }
 
 // The less memory there is, the slower the plan may be, and it always fits.
@@ -115,6 +116,7 @@ void LittleMemoryMeansSmallerAndSlower(void**) {
   request.training.batch_tokens = 32768;
   const Plan roomy = Must(request).plan;
   Plan previous = roomy;
+  assert_true(roomy.strategy.recompute == Recompute::kNone);
   bool rejected_for_memory = false;
   for (int64_t part = 20; part > 0; --part) {
     const int64_t usable = roomy.predicted_peak_bytes * part / 20;
@@ -129,7 +131,29 @@ void LittleMemoryMeansSmallerAndSlower(void**) {
     });
   }
   assert_true(rejected_for_memory);
-  assert_true(previous.strategy.micro_batch == 1);
+  assert_true(previous.strategy.micro_batch < roomy.strategy.micro_batch);
+}
+
+// A layer's activations weigh more than its weights here: full recomputation trains where nothing else does,
+// and its bits are those of the same micro-batches without.
+void RecomputesWhenMemoryAsksForIt(void**) {
+  PlanRequest request = Request();
+  request.model.num_hidden_layers = 24;
+  request.training.batch_tokens = request.training.sequence_length;  // one sequence: no smaller micro-batch
+  const Plan roomy = Must(request).plan;
+  assert_true(roomy.strategy.recompute == Recompute::kNone);
+  Recompute most = Recompute::kNone;
+  for (int64_t part = 40; part > 0; --part) {
+    const int64_t usable = roomy.predicted_peak_bytes * part / 40;
+    request.devices[0].free_bytes = usable + ReserveBytes(request.devices[0]);
+    const Result<PlanChoice> tight = PlanTraining(request);
+    if (!tight.ok()) break;
+    assert_true(tight->plan.predicted_peak_bytes <= usable);
+    assert_true(tight->plan.strategy.recompute >= most);
+    assert_text(tight->plan.hash, roomy.hash);
+    most = tight->plan.strategy.recompute;
+  }
+  assert_true(most == Recompute::kFull);
 }
 
 // The rates that a probe measured under load do not decide the micro-batch, and so not the bits.
@@ -232,7 +256,8 @@ void DeepModelsAreExtrapolatedExactly(void**) {
         request.training.batch_tokens = length * micro_batches;
         for (int64_t layers : {63, 64, 65, 66, 200, 1000}) {
           request.model.num_hidden_layers = layers;
-          const Strategy strategy{1, micro_batches};
+          Strategy strategy{1, micro_batches};
+          strategy.recompute = kRecomputes[layers % 3];
           const TableOptions options{.threads = 2, .validates = true};
           Result<MemoryTable> table = BuildTrainingTable(request.model, request.training, strategy, options);
           assert_ok(table);
@@ -451,6 +476,9 @@ void BadJsonIsRefused(void**) {
   Json bad = good;
   bad["strategy"]["micro_batch"] = 0;
   assert_code(PlanFromJson(bad), ErrorCode::MALFORMED_FRAME);
+  bad = good;
+  bad["strategy"]["recompute"] = "some";
+  assert_code(PlanFromJson(bad), ErrorCode::MALFORMED_FRAME);
 }
 
 void HashCoversWhatBitsDependOn(void**) {
@@ -518,6 +546,7 @@ int main() {
       cmocka_unit_test(EveryDivisorIsConsidered),
       cmocka_unit_test(HugeBatchesAreBounded),
       cmocka_unit_test(LittleMemoryMeansSmallerAndSlower),
+      cmocka_unit_test(RecomputesWhenMemoryAsksForIt),
       cmocka_unit_test(MeasuredRatesDoNotChangeTheStrategy),
       cmocka_unit_test(FasterDeviceIsChosen),
       cmocka_unit_test(KeptStrategyStays),
