@@ -22,6 +22,8 @@ struct Arguments {
 // One subcommand each, in a file of its name.
 Result<Report> BenchDaemon(const Arguments& arguments);
 Result<Report> BenchStatements(const Arguments& arguments);
+Result<Report> BenchTrain(const Arguments& arguments);
+Result<Report> BenchRoofline(const Arguments& arguments);
 
 // The value below which a share of the values lies; 0 if there are none.
 double Percentile(std::vector<double> values, double share);

@@ -1,10 +1,12 @@
 // traind-bench SUBCOMMAND [--json]: measures the built programs; one object with --json, else lines for
 // people.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <span>
 #include <thread>
@@ -17,15 +19,21 @@ namespace {
 struct Subcommand {
   std::string_view name;
   std::string_view text;
+  bool has_options;
   Result<Report> (*run)(const Arguments&);
 };
 constexpr Subcommand kSubcommands[] = {
-    {"daemon", "submission to first step, the loop's lag, statements under load", &BenchDaemon},
-    {"statements", "round trip of each kind of statement", &BenchStatements},
+    {"daemon", "submission to first step, the loop's lag, statements under load", false, &BenchDaemon},
+    {"statements", "round trip of each kind of statement", false, &BenchStatements},
+    {"train",
+     "tokens/s of GPT-2 124M's step beside PyTorch: [python=PROGRAM] [rounds=N] [threads=N] [precision=P]",
+     true, &BenchTrain},
+    {"roofline", "each operator of that step against what it could attain: [threads=N] [precision=P]", true,
+     &BenchRoofline},
 };
 
 std::string Usage() {
-  std::string text = "usage: traind-bench SUBCOMMAND [--json]\n";
+  std::string text = "usage: traind-bench SUBCOMMAND [OPTION=VALUE…] [--json]\n";
   for (const Subcommand& row : kSubcommands) text += fmt::format("  {:<12} {}\n", row.name, row.text);
   return text;
 }
@@ -68,7 +76,16 @@ void Print(const Report& report) {
   for (const auto& [key, value] : report.summary.items()) fmt::print("{:<32} {}\n", key, Shown(value));
 }
 
+// As traind-worker does: OpenMP reads its settings before main.
+void EnsureOpenMpSettings(std::span<char*> words) {
+  if (getenv("OMP_WAIT_POLICY") != nullptr) return;
+  setenv("OMP_WAIT_POLICY", "passive", 0);
+  setenv("OMP_DYNAMIC", "false", 0);
+  execv("/proc/self/exe", words.data());
+}
+
 int Main(std::span<char*> words) {
+  EnsureOpenMpSettings(words);
   Arguments arguments;
   bool json = false;
   for (const std::string_view word : words.subspan(1)) {
@@ -81,7 +98,7 @@ int Main(std::span<char*> words) {
   const auto* found = std::ranges::find_if(kSubcommands, [&](const Subcommand& row) {
     return !arguments.words.empty() && row.name == arguments.words.front();
   });
-  if (found == std::end(kSubcommands) || arguments.words.size() > 1) {
+  if (found == std::end(kSubcommands) || (arguments.words.size() > 1 && !found->has_options)) {
     fmt::print(stderr, "{}", Usage());
     return 2;
   }
