@@ -112,6 +112,9 @@ Result<BoundTrain> BindTrain(const grammar::Train& statement, const Context& con
   TRAIND_TRY(BindAllData(statement, context, &train));
   TRAIND_TRY(CheckSomethingLeft(statement, train));
   TRAIND_ASSIGN(train.hardware, BindHardware(statement.on, context));
+  TRAIND_TRY(SettlePrecision(train.hardware.devices,
+                             train.draft.given.KeyPosition("precision", statement.position),
+                             &train.training));
   return train;
 }
 

@@ -44,11 +44,13 @@ std::string ComputedDefault(std::string_view option, const TrainingSpec& spec, c
         std::max<int64_t>(1, kDefaultBatchTokens / std::max<int64_t>(1, spec.sequence_length));
     return std::to_string(sequences * spec.sequence_length);
   }
+  if (option == "precision") return std::string(PrecisionName(Precision::kFp32));  // until devices are known
   return std::string(SchedulerName(budget_is_target ? Scheduler::kWarmupStableDecay : Scheduler::kCosine));
 }
 
 bool IsComputed(std::string_view option) {
-  return option == "sequence_length" || option == "batch_tokens" || option == "lr_scheduler_type";
+  return option == "sequence_length" || option == "batch_tokens" || option == "lr_scheduler_type" ||
+         option == "precision";
 }
 
 Result<BoundOption> DefaultOf(const OptionInfo& info, std::string text) {
@@ -126,6 +128,26 @@ Result<BoundTraining> BindTraining(const TrainingDraft& draft, const ModelSpec& 
                               draft.budget.action_explicit ? "statement" : "default"});
   }
   return bound;
+}
+
+Status SettlePrecision(const std::vector<DeviceSpec>& devices, SourcePosition position,
+                       BoundTraining* training) {
+  const auto native = [](const DeviceSpec& device) { return device.bf16_flops_per_second > 0; };
+  const auto setting = std::ranges::find(training->settings, "precision", &JobSetting::name);
+  if (setting != training->settings.end() && setting->source == "default") {
+    const bool bf16 = !devices.empty() && std::ranges::all_of(devices, native);
+    training->spec.precision = bf16 ? Precision::kBf16 : Precision::kFp32;
+    setting->value = PrecisionName(training->spec.precision);
+    return {};
+  }
+  if (training->spec.precision != Precision::kBf16 || devices.empty() || std::ranges::any_of(devices, native))
+    return {};
+  const DeviceSpec& first = devices.front();
+  return Status(ErrorCode::UNKNOWN_PRECISION,
+                fmt::format("{}:{} ({}) does not compute in bf16 natively", first.node, first.index,
+                            first.name.empty() ? first.type : first.name),
+                "precision=fp32 is faster there")
+      .At(position);
 }
 
 }  // namespace traind::daemon

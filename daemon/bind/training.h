@@ -14,6 +14,7 @@
 #include "daemon/statement.h"
 #include "engine/base/status.h"
 #include "engine/spec/budget.h"
+#include "engine/spec/device.h"
 #include "engine/spec/model.h"
 #include "engine/spec/training.h"
 #include "grammar/ast.h"
@@ -40,6 +41,11 @@ struct BoundTraining {
 };
 Result<BoundTraining> BindTraining(const TrainingDraft& draft, const ModelSpec& model,
                                    const grammar::Train& statement);
+
+// Once the devices are known: where nobody has said, bf16 if all of them compute in it natively, else fp32.
+// UNKNOWN_PRECISION at `position` for bf16 where none does.
+Status SettlePrecision(const std::vector<DeviceSpec>& devices, SourcePosition position,
+                       BoundTraining* training);
 
 // The settings of `session` that are options of TRAIN, or of the sessions' own table.
 Result<BoundOptions> SessionOptions(const SessionState& session);

@@ -74,6 +74,7 @@ Reply AsRows(const BoundTrain& train, bool verbose, double now) {
   rows.Add("model", "parameters", FormatCount(static_cast<double>(ParameterCount(train.model.spec))));
   rows.Add("data", "train", DataText(train.data));
   if (train.validation) rows.Add("data", "validate", DataText(*train.validation));
+  rows.Add("plan", "precision", std::string(PrecisionName(train.training.spec.precision)));
   rows.AddPlan(train.choice.plan);
   rows.AddRun(train.choice.plan, IsApproximate(train), now);
   rows.AddBudget(train.choice.budget);

@@ -27,6 +27,7 @@ struct Capability {
   std::string name;  // the product's, for people
   int threads = 1;   // compute threads
   InstructionSet instruction_set = InstructionSet::kGeneric;
+  bool native_bf16 = false;  // products of bf16 are computed by instructions of their own, faster than fp32
   int64_t memory_bytes = 0;  // installed, or what the control group allows
 };
 

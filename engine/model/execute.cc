@@ -33,7 +33,11 @@ class Operands {
   Operands(const OpCall& call, const Execution& execution) : call_(call), execution_(execution) {}
 
   // nullptr if the call has no operand of that role.
-  float* Float(Role role) const { return reinterpret_cast<float*>(Address(call_.Find(role))); }
+  template <typename T>
+  T* Of(Role role) const {
+    return reinterpret_cast<T*>(Address(call_.Find(role)));
+  }
+  float* Float(Role role) const { return Of<float>(role); }
   int32_t* Int(Role role) const { return reinterpret_cast<int32_t*>(Address(call_.Find(role))); }
   Workspace Scratch() const {
     const Operand* operand = call_.Find(Role::kWorkspace);
@@ -61,163 +65,175 @@ class Operands {
   const Execution& execution_;
 };
 
+template <typename T>
 Status Embedding(const OpCall& call, const Operands& at, Execution* run) {
   const ops::EmbeddingShape shape{run->rows(), call.dimensions.input, call.dimensions.output};
   if (call.pass == Pass::kForward) {
-    return ops::EmbeddingForward(run->context, shape, at.Int(Role::kInput), at.Float(Role::kWeight),
-                                 at.Float(Role::kOutput));
+    return ops::EmbeddingForward(run->context, shape, at.Int(Role::kInput), at.Of<T>(Role::kWeight),
+                                 at.Of<T>(Role::kOutput));
   }
   TRAIND_ASSIGN(float* gradient, at.GradientToAddTo());
   return ops::EmbeddingBackwardWeight(run->context, shape, at.Int(Role::kInput),
-                                      at.Float(Role::kOutputGradient), gradient);
+                                      at.Of<T>(Role::kOutputGradient), gradient);
 }
 
+template <typename T>
 Status RmsNorm(const OpCall& call, const Operands& at, Execution* run) {
   const ops::RmsNormShape shape{run->rows(), call.dimensions.input,
                                 static_cast<float>(run->table.model.rms_norm_eps)};
-  float* input = at.Float(Role::kInput);
+  T* input = at.Of<T>(Role::kInput);
   switch (call.pass) {
     case Pass::kForward:
-      if (const float* residual = at.Float(Role::kResidual)) {
-        return ops::ResidualRmsNormForward(run->context, shape, residual, input, at.Float(Role::kWeight),
-                                           input, at.Float(Role::kOutput), at.Float(Role::kStatistic));
+      if (const T* residual = at.Of<T>(Role::kResidual)) {
+        return ops::ResidualRmsNormForward(run->context, shape, residual, input, at.Of<T>(Role::kWeight),
+                                           input, at.Of<T>(Role::kOutput), at.Float(Role::kStatistic));
       }
-      return ops::RmsNormForward(run->context, shape, input, at.Float(Role::kWeight), at.Float(Role::kOutput),
+      return ops::RmsNormForward(run->context, shape, input, at.Of<T>(Role::kWeight), at.Of<T>(Role::kOutput),
                                  at.Float(Role::kStatistic));
     case Pass::kBackwardInput:
-      return ops::RmsNormBackwardInput(run->context, shape, input, at.Float(Role::kWeight),
-                                       at.Float(Role::kStatistic), at.Float(Role::kOutputGradient),
-                                       at.Float(Role::kInputGradient));
+      return ops::RmsNormBackwardInput(run->context, shape, input, at.Of<T>(Role::kWeight),
+                                       at.Float(Role::kStatistic), at.Of<T>(Role::kOutputGradient),
+                                       at.Of<T>(Role::kInputGradient));
     case Pass::kBackwardWeight:
       break;
   }
   TRAIND_ASSIGN(float* gradient, at.GradientToAddTo());
   return ops::RmsNormBackwardWeight(run->context, shape, input, at.Float(Role::kStatistic),
-                                    at.Float(Role::kOutputGradient), gradient);
+                                    at.Of<T>(Role::kOutputGradient), gradient);
 }
 
+template <typename T>
 Status Position(const OpCall& call, const Operands& at, Execution* run) {
   const ops::PositionShape shape{run->sequences, run->sequence_length, call.dimensions.input,
                                  call.dimensions.output};
   if (call.pass == Pass::kForward) {
-    return ops::PositionForward(run->context, shape, at.Float(Role::kWeight), at.Float(Role::kInput));
+    return ops::PositionForward(run->context, shape, at.Of<T>(Role::kWeight), at.Of<T>(Role::kInput));
   }
   TRAIND_ASSIGN(float* gradient, at.GradientToAddTo());
-  return ops::PositionBackwardWeight(run->context, shape, at.Float(Role::kOutputGradient), gradient);
+  return ops::PositionBackwardWeight(run->context, shape, at.Of<T>(Role::kOutputGradient), gradient);
 }
 
+template <typename T>
 Status LayerNorm(const OpCall& call, const Operands& at, Execution* run) {
   const ops::LayerNormShape shape{run->rows(), call.dimensions.input,
                                   static_cast<float>(run->table.model.layer_norm_epsilon)};
-  float* input = at.Float(Role::kInput);
+  T* input = at.Of<T>(Role::kInput);
   switch (call.pass) {
     case Pass::kForward:
-      if (const float* residual = at.Float(Role::kResidual)) {
-        return ops::ResidualLayerNormForward(run->context, shape, residual, input, at.Float(Role::kWeight),
-                                             at.Float(Role::kBias), input, at.Float(Role::kOutput),
+      if (const T* residual = at.Of<T>(Role::kResidual)) {
+        return ops::ResidualLayerNormForward(run->context, shape, residual, input, at.Of<T>(Role::kWeight),
+                                             at.Of<T>(Role::kBias), input, at.Of<T>(Role::kOutput),
                                              at.Float(Role::kStatistic));
       }
-      return ops::LayerNormForward(run->context, shape, input, at.Float(Role::kWeight), at.Float(Role::kBias),
-                                   at.Float(Role::kOutput), at.Float(Role::kStatistic));
+      return ops::LayerNormForward(run->context, shape, input, at.Of<T>(Role::kWeight), at.Of<T>(Role::kBias),
+                                   at.Of<T>(Role::kOutput), at.Float(Role::kStatistic));
     case Pass::kBackwardInput:
-      return ops::LayerNormBackwardInput(run->context, shape, input, at.Float(Role::kWeight),
-                                         at.Float(Role::kStatistic), at.Float(Role::kOutputGradient),
-                                         at.Float(Role::kInputGradient));
+      return ops::LayerNormBackwardInput(run->context, shape, input, at.Of<T>(Role::kWeight),
+                                         at.Float(Role::kStatistic), at.Of<T>(Role::kOutputGradient),
+                                         at.Of<T>(Role::kInputGradient));
     case Pass::kBackwardWeight:
       break;
   }
   TRAIND_ASSIGN(float* weight_gradient, at.GradientToAddTo());
   TRAIND_ASSIGN(float* bias_gradient, at.GradientToAddTo(Role::kBiasGradient));
   return ops::LayerNormBackwardWeight(run->context, shape, input, at.Float(Role::kStatistic),
-                                      at.Float(Role::kOutputGradient), weight_gradient, bias_gradient);
+                                      at.Of<T>(Role::kOutputGradient), weight_gradient, bias_gradient);
 }
 
-Status LinearForward(const ops::LinearShape& shape, const float* input, const Operands& at, Execution* run) {
-  TRAIND_TRY(ops::LinearForward(run->context, shape, input, at.Float(Role::kWeight), at.Float(Role::kOutput),
+template <typename T>
+Status LinearForward(const ops::LinearShape& shape, const T* input, const Operands& at, Execution* run) {
+  TRAIND_TRY(ops::LinearForward(run->context, shape, input, at.Of<T>(Role::kWeight), at.Of<T>(Role::kOutput),
                                 at.Scratch()));
-  const float* bias = at.Float(Role::kBias);
+  const T* bias = at.Of<T>(Role::kBias);
   if (bias == nullptr) return Ok();
-  return ops::BiasForward(run->context, {shape.rows, shape.outputs}, bias, at.Float(Role::kOutput));
+  return ops::BiasForward(run->context, {shape.rows, shape.outputs}, bias, at.Of<T>(Role::kOutput));
 }
 
+template <typename T>
 Status LinearBackwardWeight(const ops::LinearShape& shape, const Operands& at, Execution* run) {
-  const float* output_gradient = at.Float(Role::kOutputGradient);
+  const T* output_gradient = at.Of<T>(Role::kOutputGradient);
   TRAIND_ASSIGN(float* gradient, at.GradientToAddTo());
-  TRAIND_TRY(ops::LinearBackwardWeight(run->context, shape, output_gradient, at.Float(Role::kInput), gradient,
+  TRAIND_TRY(ops::LinearBackwardWeight(run->context, shape, output_gradient, at.Of<T>(Role::kInput), gradient,
                                        at.Scratch()));
   TRAIND_ASSIGN(float* bias_gradient, at.GradientToAddTo(Role::kBiasGradient));
   if (bias_gradient == nullptr) return Ok();
   return ops::BiasBackwardWeight(run->context, {shape.rows, shape.outputs}, output_gradient, bias_gradient);
 }
 
+template <typename T>
 Status Linear(const OpCall& call, const Operands& at, Execution* run) {
   ops::LinearShape shape{
       run->rows(), call.dimensions.input, call.dimensions.output,
       call.dimensions.input_major ? ops::WeightOrder::kInputOutput : ops::WeightOrder::kOutputInput};
-  const float* input = at.Float(Role::kInput);
+  const T* input = at.Of<T>(Role::kInput);
   switch (call.pass) {
     case Pass::kForward:
       if (call.last_row) {
         input += run->last_row * shape.inputs;
         shape.rows = 1;
       }
-      return LinearForward(shape, input, at, run);
+      return LinearForward<T>(shape, input, at, run);
     case Pass::kBackwardInput:
-      return ops::LinearBackwardInput(run->context, shape, at.Float(Role::kOutputGradient),
-                                      at.Float(Role::kWeight), at.Float(Role::kInputGradient),
+      return ops::LinearBackwardInput(run->context, shape, at.Of<T>(Role::kOutputGradient),
+                                      at.Of<T>(Role::kWeight), at.Of<T>(Role::kInputGradient),
                                       ops::Accumulate::kNo, at.Scratch());
     case Pass::kBackwardWeight:
       break;
   }
-  return LinearBackwardWeight(shape, at, run);
+  return LinearBackwardWeight<T>(shape, at, run);
 }
 
+template <typename T>
 Status Rope(const OpCall& call, const Operands& at, Execution* run) {
   const ops::RopeShape shape{run->sequences, run->sequence_length, call.dimensions.heads,
                              call.dimensions.kv_heads, call.dimensions.head_size};
-  auto rotate = call.pass == Pass::kForward ? ops::RopeForward : ops::RopeBackwardInput;
-  return rotate(run->context, shape, at.Float(Role::kTable), at.Float(Role::kInput));
+  auto rotate = call.pass == Pass::kForward ? ops::RopeForward<T> : ops::RopeBackwardInput<T>;
+  return rotate(run->context, shape, at.Float(Role::kTable), at.Of<T>(Role::kInput));
 }
 
+template <typename T>
 Status Attention(const OpCall& call, const Operands& at, Execution* run) {
   const ops::AttentionShape shape{run->sequences, run->sequence_length, call.dimensions.heads,
                                   call.dimensions.kv_heads, call.dimensions.head_size};
   if (call.pass == Pass::kForward) {
-    return ops::AttentionForward(run->context, shape, at.Float(Role::kInput), at.Float(Role::kOutput),
+    return ops::AttentionForward(run->context, shape, at.Of<T>(Role::kInput), at.Of<T>(Role::kOutput),
                                  at.Float(Role::kStatistic), at.Scratch());
   }
-  return ops::AttentionBackwardInput(run->context, shape, at.Float(Role::kInput), at.Float(Role::kOutput),
-                                     at.Float(Role::kStatistic), at.Float(Role::kOutputGradient),
-                                     at.Float(Role::kInputGradient), at.Scratch());
+  return ops::AttentionBackwardInput(run->context, shape, at.Of<T>(Role::kInput), at.Of<T>(Role::kOutput),
+                                     at.Float(Role::kStatistic), at.Of<T>(Role::kOutputGradient),
+                                     at.Of<T>(Role::kInputGradient), at.Scratch());
 }
 
+template <typename T>
 Status Swiglu(const OpCall& call, const Operands& at, Execution* run) {
   if (call.pass == Pass::kForward) {
-    return ops::SwigluForward(run->context, {run->rows(), call.dimensions.output}, at.Float(Role::kInput),
-                              at.Float(Role::kOutput));
+    return ops::SwigluForward(run->context, {run->rows(), call.dimensions.output}, at.Of<T>(Role::kInput),
+                              at.Of<T>(Role::kOutput));
   }
-  float* gate_up = at.Float(Role::kInput);  // becomes its own gradient
+  T* gate_up = at.Of<T>(Role::kInput);  // becomes its own gradient
   return ops::SwigluBackwardInput(run->context, {run->rows(), call.dimensions.output}, gate_up,
-                                  at.Float(Role::kOutputGradient), gate_up);
+                                  at.Of<T>(Role::kOutputGradient), gate_up);
 }
 
+template <typename T>
 Status Gelu(const OpCall& call, const Operands& at, Execution* run) {
   const int64_t elements = run->rows() * call.dimensions.output;
-  float* input = at.Float(Role::kInput);  // backward, it becomes its own gradient
+  T* input = at.Of<T>(Role::kInput);  // backward, it becomes its own gradient
   if (call.pass == Pass::kForward) {
-    return ops::GeluForward(run->context, elements, input, at.Float(Role::kOutput));
+    return ops::GeluForward(run->context, elements, input, at.Of<T>(Role::kOutput));
   }
-  return ops::GeluBackwardInput(run->context, elements, input, at.Float(Role::kOutputGradient), input);
+  return ops::GeluBackwardInput(run->context, elements, input, at.Of<T>(Role::kOutputGradient), input);
 }
 
+template <typename T>
 Status CrossEntropy(const OpCall& call, const Operands& at, Execution* run) {
   const ops::CrossEntropyShape shape{run->rows(), call.dimensions.input};
   if (call.pass == Pass::kForward) {
-    return ops::CrossEntropyForward(run->context, shape, at.Int(Role::kTarget), at.Float(Role::kInput),
+    return ops::CrossEntropyForward(run->context, shape, at.Int(Role::kTarget), at.Of<T>(Role::kInput),
                                     &run->loss_sum, at.Scratch());
   }
   return ops::CrossEntropyForwardBackward(run->context, shape, at.Int(Role::kTarget), run->gradient_scale,
-                                          at.Float(Role::kInput), &run->loss_sum, at.Scratch());
+                                          at.Of<T>(Role::kInput), &run->loss_sum, at.Scratch());
 }
 
 Status Adamw(const OpCall& call, const Operands& at, Execution* run) {
@@ -225,45 +241,51 @@ Status Adamw(const OpCall& call, const Operands& at, Execution* run) {
   ops::AdamwSettings settings = *run->update;
   if (!call.decays) settings.weight_decay = 0;
   return ops::Adamw(run->context, settings, call.dimensions.rows, at.Float(Role::kWeightGradient),
-                    at.Float(Role::kWeight), at.Float(Role::kMoment1), at.Float(Role::kMoment2));
+                    at.Float(Role::kWeight), at.Float(Role::kMoment1), at.Float(Role::kMoment2),
+                    at.Of<Bfloat16>(Role::kOutput));
 }
 
-}  // namespace
-
-Status Execute(const OpCall& call, Execution* run) {
+template <typename T>
+Status ExecuteTyped(const OpCall& call, Execution* run) {
   const Operands at(call, *run);
   switch (call.kind) {
     case OpKind::kEmbedding:
-      return Embedding(call, at, run);
+      return Embedding<T>(call, at, run);
     case OpKind::kPosition:
-      return Position(call, at, run);
+      return Position<T>(call, at, run);
     case OpKind::kRmsNorm:
-      return RmsNorm(call, at, run);
+      return RmsNorm<T>(call, at, run);
     case OpKind::kLayerNorm:
-      return LayerNorm(call, at, run);
+      return LayerNorm<T>(call, at, run);
     case OpKind::kLinear:
-      return Linear(call, at, run);
+      return Linear<T>(call, at, run);
     case OpKind::kRope:
-      return Rope(call, at, run);
+      return Rope<T>(call, at, run);
     case OpKind::kAttention:
-      return Attention(call, at, run);
+      return Attention<T>(call, at, run);
     case OpKind::kSwiglu:
-      return Swiglu(call, at, run);
+      return Swiglu<T>(call, at, run);
     case OpKind::kGelu:
-      return Gelu(call, at, run);
+      return Gelu<T>(call, at, run);
     case OpKind::kCrossEntropy:
-      return CrossEntropy(call, at, run);
+      return CrossEntropy<T>(call, at, run);
     case OpKind::kFill:
-      return ops::Fill(run->context, run->rows() * call.dimensions.output, 0.0F, at.Float(Role::kOutput));
+      return ops::Fill(run->context, run->rows() * call.dimensions.output, 0.0F, at.Of<T>(Role::kOutput));
     case OpKind::kAdd:
-      return ops::Add(run->context, run->rows() * call.dimensions.output, at.Float(Role::kInput),
-                      at.Float(Role::kResidual), at.Float(Role::kInput));
+      return ops::Add(run->context, run->rows() * call.dimensions.output, at.Of<T>(Role::kInput),
+                      at.Of<T>(Role::kResidual), at.Of<T>(Role::kInput));
     case OpKind::kSquareNorm:
       return ops::SquareNorm(run->context, call.dimensions.rows, at.Float(Role::kInput), &run->square_sum);
     case OpKind::kAdamw:
       return Adamw(call, at, run);
   }
   return Status(ErrorCode::INTERNAL, "an operator of unknown kind");
+}
+
+}  // namespace
+
+Status Execute(const OpCall& call, Execution* run) {
+  return call.type == DType::kBFloat16 ? ExecuteTyped<Bfloat16>(call, run) : ExecuteTyped<float>(call, run);
 }
 
 }  // namespace traind::model

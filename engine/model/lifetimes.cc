@@ -2,7 +2,7 @@
 #include "engine/model/lifetimes.h"
 
 #include <algorithm>
-#include <limits>
+#include <cstring>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -12,6 +12,12 @@
 #endif
 
 namespace traind::model {
+namespace {
+
+// As every byte, not a number in fp32 and in bf16.
+constexpr int kNotANumber = 0xff;
+
+}  // namespace
 
 LifetimeGuard::LifetimeGuard(const plan::MemoryTable& table, std::byte* arena)
     : table_(table),
@@ -53,8 +59,7 @@ void LifetimeGuard::Begin(int32_t index) {
   const plan::Slot& slot = table_.slots[static_cast<size_t>(index)];
   std::byte* begin = arena_ + slot.offset;
   ASAN_UNPOISON_MEMORY_REGION(begin, static_cast<size_t>(slot.bytes));
-  float* values = reinterpret_cast<float*>(begin);
-  std::fill(values, values + slot.bytes / 4, std::numeric_limits<float>::quiet_NaN());
+  std::memset(begin, kNotANumber, static_cast<size_t>(slot.bytes));
   live_[static_cast<size_t>(index)] = true;
 }
 
@@ -62,8 +67,7 @@ void LifetimeGuard::End(int32_t index) {
   const plan::Slot& slot = table_.slots[static_cast<size_t>(index)];
   std::byte* begin = arena_ + slot.offset;
   ASAN_UNPOISON_MEMORY_REGION(begin, static_cast<size_t>(slot.bytes));
-  float* values = reinterpret_cast<float*>(begin);
-  std::fill(values, values + slot.bytes / 4, std::numeric_limits<float>::quiet_NaN());
+  std::memset(begin, kNotANumber, static_cast<size_t>(slot.bytes));
   ASAN_POISON_MEMORY_REGION(begin, static_cast<size_t>(slot.bytes));
   live_[static_cast<size_t>(index)] = false;
 }

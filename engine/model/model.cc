@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "engine/model/execute.h"
 #include "engine/model/initialize.h"
 #include "engine/model/lifetimes.h"
+#include "engine/ops/elementwise.h"
 #include "engine/ops/rope.h"
 #include "engine/tensor/tensor.h"
 
@@ -171,6 +173,15 @@ LossSum Model::TakeLoss() {
   return taken;
 }
 
+Status Model::RoundWeights() {
+  const std::span<std::byte> rounded = Bytes(plan::kRoundedWeightsSlot);
+  const bool shown = std::exchange(weights_shown_, false);
+  if (rounded.empty() || !shown) return Ok();
+  const std::span<const float> master = Floats(plan::kWeightsSlot);
+  return ops::Round(context_, static_cast<int64_t>(master.size()), master.data(),
+                    reinterpret_cast<Bfloat16*>(rounded.data()));
+}
+
 Status Model::RunProgram(const plan::Instruction& instruction, ActiveRows rows,
                          const ops::AdamwSettings* update) {
   const plan::Program* program = table_.FindProgram(instruction.kind);
@@ -179,6 +190,7 @@ Status Model::RunProgram(const plan::Instruction& instruction, ActiveRows rows,
                   "the memory table has no program for " + plan::InstructionText(instruction));
   }
   const int64_t step_tokens = table_.micro_batches * table_.sequences * table_.sequence_length;
+  TRAIND_TRY(RoundWeights());
   Execution run{context_, table_, arena_};
   run.first_micro_batch = instruction.micro_batch == 0;
   run.sequences = rows.sequences;

@@ -54,7 +54,12 @@ class Model {
   const plan::MemoryTable& table() const { return table_; }
 
   // Flat, in the order of table().parameters. An inference table has only weights; the others are empty.
-  std::span<float> weights() { return Floats(plan::kWeightsSlot); }
+  // Weights are fp32: in bf16 training the master copy, from which what is computed with is made anew by the
+  // first program after each call of weights().
+  std::span<float> weights() {
+    weights_shown_ = true;
+    return Floats(plan::kWeightsSlot);
+  }
   std::span<float> gradients() { return Floats(plan::kGradientsSlot); }  // complete from norm to optimize
   std::span<float> moment_1() { return Floats(plan::kMoment1Slot); }
   std::span<float> moment_2() { return Floats(plan::kMoment2Slot); }
@@ -104,6 +109,7 @@ class Model {
   std::span<float> Floats(std::string_view slot);
   std::span<int32_t> Ints(std::string_view slot);
   Status RunProgram(const plan::Instruction& instruction, ActiveRows rows, const ops::AdamwSettings* update);
+  Status RoundWeights();
   static bool BeginsAnew(const plan::Instruction& instruction);
   void Account(const plan::Instruction& instruction, const Execution& run);
 
@@ -111,6 +117,7 @@ class Model {
   std::byte* const arena_;
   ops::Context& context_;
   std::unique_ptr<LifetimeGuard> guard_;  // null without poison
+  bool weights_shown_ = true;             // others may have written them
   LossSum loss_;
   double square_norm_ = 0;
   int64_t last_row_ = 0;  // of the context that Predict was given

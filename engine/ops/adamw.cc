@@ -30,11 +30,11 @@ AdamwFactors FactorsOf(const AdamwSettings& settings) {
 }  // namespace
 
 Status Adamw(Context& context, const AdamwSettings& settings, int64_t elements, const float* gradient,
-             float* weight, float* m, float* v) {
+             float* weight, float* m, float* v, Bfloat16* rounded) {
   TRAIND_TRY(
       CheckArguments("adamw", {{"elements", elements}, {"step", settings.step}}, {gradient, weight, m, v}));
-  context.kernels().adamw(context.ThreadsFor(elements), FactorsOf(settings), elements, gradient, weight, m,
-                          v);
+  context.kernels().adamw(context.ThreadsFor(elements), FactorsOf(settings), elements, gradient, weight, m, v,
+                          rounded);
   return Ok();
 }
 

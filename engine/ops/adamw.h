@@ -21,7 +21,8 @@ struct AdamwSettings {
 //   weight −= learning_rate · weight_decay · weight
 //   m = beta1·m + (1 − beta1)·g;  v = beta2·v + (1 − beta2)·g²
 //   weight −= learning_rate/(1 − beta1^step) · m / (sqrt(v)/sqrt(1 − beta2^step) + epsilon)
+// `rounded`, if not null, gets the new weights in bf16: `weight` is then their master copy.
 Status Adamw(Context& context, const AdamwSettings& settings, int64_t elements, const float* gradient,
-             float* weight, float* m, float* v);
+             float* weight, float* m, float* v, Bfloat16* rounded = nullptr);
 
 }  // namespace traind::ops

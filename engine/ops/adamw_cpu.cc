@@ -1,6 +1,7 @@
 // AdamW on the CPU: one pass over gradient, weight and moments.
 #include "engine/ops/cpu_kernel.h"
 #include "engine/ops/parallel.h"
+#include "engine/ops/simd.h"
 
 namespace traind::ops::TRAIND_KERNELS {
 namespace {
@@ -18,10 +19,24 @@ void Update(const AdamwFactors f, int64_t begin, int64_t end, const float* gradi
   }
 }
 
+void Round(int64_t begin, int64_t end, const float* weight, Bfloat16* rounded) {
+  ForLanes(end - begin, [=](int64_t i, int64_t lanes) {
+    StoreUpTo(rounded + begin + i, LoadUpTo(weight + begin + i, lanes), lanes);
+  });
+}
+
+// In blocks, so that weights are rounded while they are in the nearest cache.
 void Adamw(int threads, const AdamwFactors& factors, int64_t elements, const float* gradient, float* weight,
-           float* m, float* v) {
-  ForParts(threads, elements,
-           [&](int64_t begin, int64_t end) { Update(factors, begin, end, gradient, weight, m, v); });
+           float* m, float* v, Bfloat16* rounded) {
+  constexpr int64_t kBlock = 1024;
+  ForParts(threads, elements, [&](int64_t begin, int64_t end) {
+    if (rounded == nullptr) return Update(factors, begin, end, gradient, weight, m, v);
+    for (int64_t block = begin; block < end; block += kBlock) {
+      const int64_t last = block + kBlock < end ? block + kBlock : end;
+      Update(factors, block, last, gradient, weight, m, v);
+      Round(block, last, weight, rounded);
+    }
+  });
 }
 
 }  // namespace

@@ -8,8 +8,7 @@ namespace traind::ops {
 
 namespace {
 
-Status Check(std::string_view op, const Context& context, const AttentionShape& shape,
-             std::initializer_list<const void*> tensors, Workspace workspace) {
+Status Check(std::string_view op, const AttentionShape& shape, std::initializer_list<const void*> tensors) {
   TRAIND_TRY(CheckArguments(op,
                             {{"batch", shape.batch},
                              {"sequence", shape.sequence},
@@ -27,7 +26,7 @@ Status Check(std::string_view op, const Context& context, const AttentionShape& 
                                            ", an even number up to " + std::to_string(kMaxHeadSize) +
                                            " is needed");
   }
-  return CheckWorkspace(op, workspace, AttentionWorkspaceBytes(context.threads()));
+  return Ok();
 }
 
 // Eight of its floating-point operations take the time of one operation.
@@ -39,22 +38,35 @@ int Threads(const Context& context, const AttentionShape& shape, int64_t product
 
 }  // namespace
 
-Status AttentionForward(Context& context, const AttentionShape& shape, const float* qkv, float* out_RHD,
+template <typename T>
+Status AttentionForward(Context& context, const AttentionShape& shape, const T* qkv, T* out_RHD,
                         float* lse_BHT, Workspace workspace) {
-  TRAIND_TRY(Check("attention forward", context, shape, {qkv, out_RHD, lse_BHT}, workspace));
-  context.kernels().attention_forward(Threads(context, shape, 2), shape, qkv, out_RHD, lse_BHT,
-                                      reinterpret_cast<char*>(workspace.data));
+  constexpr std::string_view kOp = "attention forward";
+  TRAIND_TRY(Check(kOp, shape, {qkv, out_RHD, lse_BHT}));
+  TRAIND_TRY(CheckWorkspace(kOp, workspace, AttentionWorkspaceBytes(context.threads())));
+  context.kernels().Of<T>().attention_forward(Threads(context, shape, 2), shape, qkv, out_RHD, lse_BHT,
+                                              reinterpret_cast<char*>(workspace.data));
   return Ok();
 }
 
-Status AttentionBackwardInput(Context& context, const AttentionShape& shape, const float* qkv,
-                              const float* out_RHD, const float* lse_BHT, const float* dout_RHD, float* dqkv,
-                              Workspace workspace) {
-  TRAIND_TRY(
-      Check("attention backward_input", context, shape, {qkv, out_RHD, lse_BHT, dout_RHD, dqkv}, workspace));
-  context.kernels().attention_backward_input(Threads(context, shape, 5), shape, qkv, out_RHD, lse_BHT,
-                                             dout_RHD, dqkv, reinterpret_cast<char*>(workspace.data));
+template <typename T>
+Status AttentionBackwardInput(Context& context, const AttentionShape& shape, const T* qkv, const T* out_RHD,
+                              const float* lse_BHT, const T* dout_RHD, T* dqkv, Workspace workspace) {
+  constexpr std::string_view kOp = "attention backward_input";
+  TRAIND_TRY(Check(kOp, shape, {qkv, out_RHD, lse_BHT, dout_RHD, dqkv}));
+  TRAIND_TRY(CheckWorkspace(
+      kOp, workspace, AttentionBackwardWorkspaceBytes(context.threads(), shape.sequence, shape.head_size)));
+  context.kernels().Of<T>().attention_backward_input(Threads(context, shape, 5), shape, qkv, out_RHD, lse_BHT,
+                                                     dout_RHD, dqkv, reinterpret_cast<char*>(workspace.data));
   return Ok();
 }
+
+template Status AttentionForward(Context&, const AttentionShape&, const float*, float*, float*, Workspace);
+template Status AttentionForward(Context&, const AttentionShape&, const Bfloat16*, Bfloat16*, float*,
+                                 Workspace);
+template Status AttentionBackwardInput(Context&, const AttentionShape&, const float*, const float*,
+                                       const float*, const float*, float*, Workspace);
+template Status AttentionBackwardInput(Context&, const AttentionShape&, const Bfloat16*, const Bfloat16*,
+                                       const float*, const Bfloat16*, Bfloat16*, Workspace);
 
 }  // namespace traind::ops

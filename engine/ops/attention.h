@@ -2,7 +2,8 @@
 //
 // Tiled with an online softmax (Dao 2023, FlashAttention-2): the T×T matrix never exists; the backward pass
 // computes its tiles again from the logarithm of each row's sum. Query head h reads key-value head
-// h / (heads / kv_heads). Each call needs AttentionWorkspaceBytes(threads).
+// h / (heads / kv_heads). Forward needs AttentionWorkspaceBytes(threads), backward
+// AttentionBackwardWorkspaceBytes(threads, sequence, head_size).
 #pragma once
 
 #include <cstdint>
@@ -24,12 +25,13 @@ struct AttentionShape {
 
 // For each query: p = softmax(q·k / sqrt(D)) over the keys at its own and earlier positions; out = Σ p·v.
 // out holds the heads side by side, [R, H·D]. lse[b,h,t] = log Σ exp(q·k / sqrt(D)) is saved.
-Status AttentionForward(Context& context, const AttentionShape& shape, const float* qkv, float* out_RHD,
+template <typename T>
+Status AttentionForward(Context& context, const AttentionShape& shape, const T* qkv, T* out_RHD,
                         float* lse_BHT, Workspace workspace);
 
 // Writes all of dqkv from dout, with what the forward pass read and wrote.
-Status AttentionBackwardInput(Context& context, const AttentionShape& shape, const float* qkv,
-                              const float* out_RHD, const float* lse_BHT, const float* dout_RHD, float* dqkv,
-                              Workspace workspace);
+template <typename T>
+Status AttentionBackwardInput(Context& context, const AttentionShape& shape, const T* qkv, const T* out_RHD,
+                              const float* lse_BHT, const T* dout_RHD, T* dqkv, Workspace workspace);
 
 }  // namespace traind::ops

@@ -57,15 +57,17 @@ void Zero(int64_t elements, float* x) {
 
 // rows × head_size elements, `factor` times, as a tile of kBlock rows of `padded` elements.
 // Rows lie far apart, further than the hardware's prefetching sees.
-void PackRows(const Geometry& g, int64_t rows, const float* from, int64_t stride, float factor, float* tile) {
-  constexpr int64_t kAhead = 12, kLine = 16;
+template <typename T>
+void PackRows(const Geometry& g, int64_t rows, const T* from, int64_t stride, float factor, float* tile) {
+  constexpr int64_t kAhead = 12, kLine = 64 / sizeof(T);
   for (int64_t row = 0; row < rows; ++row) {
-    const float* source = from + row * stride;
-    const float* later = from + Min(row + kAhead, rows - 1) * stride;
+    const T* source = from + row * stride;
+    const T* later = from + Min(row + kAhead, rows - 1) * stride;
     for (int64_t i = 0; i < g.s.head_size; i += kLine) __builtin_prefetch(later + i);
     float* to = tile + row * g.padded;
-#pragma omp simd
-    for (int64_t i = 0; i < g.s.head_size; ++i) to[i] = source[i] * factor;
+    ForLanes(g.s.head_size, [=](int64_t i, int64_t lanes) {
+      StoreUpTo(to + i, LoadUpTo(source + i, lanes) * factor, lanes);
+    });
     if (g.s.head_size < g.padded) Zero(g.padded - g.s.head_size, to + g.s.head_size);
   }
   if (rows < kBlock) Zero((kBlock - rows) * g.padded, tile + rows * g.padded);
@@ -158,8 +160,16 @@ void ForwardPair(const Geometry& g, int64_t queries, int64_t key_rows, bool diag
   AddWeighted(keys, queries, g, diagonal, t.score_KQ, t.value_KD, t.sum_QD);
 }
 
-void ForwardBlock(const Geometry& g, int64_t b, int64_t h, int64_t block, const float* qkv, float* out,
-                  float* lse, ForwardTiles& t) {
+// One row of a tile, `factor` times, to where it belongs.
+template <typename T>
+void StoreRow(const Geometry& g, const float* row, float factor, T* to) {
+  ForLanes(g.s.head_size,
+           [=](int64_t i, int64_t lanes) { StoreUpTo(to + i, LoadUpTo(row + i, lanes) * factor, lanes); });
+}
+
+template <typename T>
+void ForwardBlock(const Geometry& g, int64_t b, int64_t h, int64_t block, const T* qkv, T* out, float* lse,
+                  ForwardTiles& t) {
   const int64_t first = block * kBlock, queries = g.RowsOf(block), group = h / (g.s.heads / g.s.kv_heads);
   PackRows(g, queries, qkv + g.Query(b, h) + first * g.row_stride, g.row_stride, g.scale, t.query_QD);
   Transpose(g, t.query_QD, t.query_DQ);
@@ -176,17 +186,14 @@ void ForwardBlock(const Geometry& g, int64_t b, int64_t h, int64_t block, const 
   }
   for (int64_t row = 0; row < queries; ++row) {
     const float share = 1.0F / t.total_Q[row];
-    const float* sum = t.sum_QD + row * g.padded;
-    float* to = out + g.Out(b, h) + (first + row) * g.out_stride;
-#pragma omp simd
-    for (int64_t i = 0; i < g.s.head_size; ++i) to[i] = sum[i] * share;
+    StoreRow(g, t.sum_QD + row * g.padded, share, out + g.Out(b, h) + (first + row) * g.out_stride);
     lse[g.Lse(b, h) + first + row] = t.largest_Q[row] + __builtin_logf(t.total_Q[row]);
   }
 }
 
 // A task is a block of queries of a head; it writes what no other task touches.
-void Forward(int threads, const AttentionShape& shape, const float* qkv, float* out, float* lse,
-             char* workspace) {
+template <typename T>
+void Forward(int threads, const AttentionShape& shape, const T* qkv, T* out, float* lse, char* workspace) {
   const Geometry g(shape);
   const int64_t tasks = shape.batch * shape.heads * g.blocks;
 #pragma omp parallel num_threads(threads) if (threads > 1)
@@ -221,20 +228,17 @@ void BackwardColumn(int64_t keys, int64_t column, bool diagonal, BackwardTiles& 
   }
 }
 
-// to += scores_KQ · rows_QD, for the keys that there are; queries before a block of keys are left out on the
-// diagonal.
+// sums_KD += scores_KQ · rows_QD, for the keys that there are; queries before a block of keys are left out on
+// the diagonal.
 void AddToKeys(const Geometry& g, int64_t key_rows, int64_t queries, bool diagonal, const float* scores_KQ,
-               const float* rows_QD, float* product_KD, float* to) {
+               const float* rows_QD, float* product_KD, float* sums_KD) {
   for (int64_t key = 0; key < key_rows; key += kBlockRows) {
     const int64_t skipped = diagonal ? key : 0;
     Product<false>(kBlockRows, g.padded, queries - skipped, {scores_KQ + key * kBlock + skipped, kBlock, 1},
                    {rows_QD + skipped * g.padded, g.padded}, {product_KD + key * g.padded, g.padded});
   }
-  for (int64_t key = 0; key < key_rows; ++key) {
-    float* sum = to + key * g.row_stride;
-    const float* product = product_KD + key * g.padded;
-#pragma omp simd
-    for (int64_t i = 0; i < g.s.head_size; ++i) sum[i] += product[i];
+  for (int64_t i = 0; i < key_rows * g.padded; i += kLanes) {
+    Store(sums_KD + i, Load(sums_KD + i) + Load(product_KD + i));
   }
 }
 
@@ -252,8 +256,9 @@ void BackwardPair(const Geometry& g, int64_t queries, int64_t key_rows, bool dia
 }
 
 // Packs a block of queries with what belongs to it; delta = Σ dout·out.
-void PackQueries(const Geometry& g, int64_t b, int64_t h, int64_t block, const float* qkv, const float* out,
-                 const float* lse, const float* dout, BackwardTiles& t) {
+template <typename T>
+void PackQueries(const Geometry& g, int64_t b, int64_t h, int64_t block, const T* qkv, const T* out,
+                 const float* lse, const T* dout, BackwardTiles& t) {
   const int64_t first = block * kBlock, queries = g.RowsOf(block);
   const int64_t at = g.Out(b, h) + first * g.out_stride;
   PackRows(g, queries, qkv + g.Query(b, h) + first * g.row_stride, g.row_stride, g.scale, t.query_QD);
@@ -272,61 +277,77 @@ void PackQueries(const Geometry& g, int64_t b, int64_t h, int64_t block, const f
   Zero(kBlock * g.padded, t.dquery_QD);
 }
 
-void BackwardBlock(const Geometry& g, int64_t b, int64_t h, int64_t block, const float* qkv, float* dqkv,
-                   BackwardTiles& t) {
+// The gradients of a head's keys and values, in fp32 until all queries have added to them.
+struct KeyValueSums {
+  float *key_TD, *value_TD;
+};
+
+template <typename T>
+void BackwardBlock(const Geometry& g, int64_t b, int64_t h, int64_t block, const T* qkv, KeyValueSums sums,
+                   T* dqkv, BackwardTiles& t) {
   const int64_t queries = g.RowsOf(block), group = h / (g.s.heads / g.s.kv_heads);
   for (int64_t other = 0; other <= block; ++other) {
-    const int64_t at = other * kBlock * g.row_stride;
+    const int64_t at = other * kBlock * g.row_stride, sums_at = other * kBlock * g.padded;
     PackRows(g, g.RowsOf(other), qkv + g.Key(b, group) + at, g.row_stride, 1, t.key_KD);
     PackRows(g, g.RowsOf(other), qkv + g.Value(b, group) + at, g.row_stride, 1, t.value_KD);
-    BackwardPair(g, queries, g.RowsOf(other), other == block, dqkv + g.Key(b, group) + at,
-                 dqkv + g.Value(b, group) + at, t);
+    BackwardPair(g, queries, g.RowsOf(other), other == block, sums.key_TD + sums_at, sums.value_TD + sums_at,
+                 t);
   }
-  float* dquery = dqkv + g.Query(b, h) + block * kBlock * g.row_stride;
+  T* dquery = dqkv + g.Query(b, h) + block * kBlock * g.row_stride;
   for (int64_t row = 0; row < queries; ++row) {
-    float* to = dquery + row * g.row_stride;
-    const float* sum = t.dquery_QD + row * g.padded;
-#pragma omp simd
-    for (int64_t i = 0; i < g.s.head_size; ++i) to[i] = sum[i] * g.scale;
-  }
-}
-
-void ClearKeysAndValues(const Geometry& g, int64_t b, int64_t group, float* dqkv) {
-  for (int64_t row = 0; row < g.s.sequence; ++row) {
-    float* dkey = dqkv + g.Key(b, group) + row * g.row_stride;
-    float* dvalue = dqkv + g.Value(b, group) + row * g.row_stride;
-    for (int64_t i = 0; i < g.s.head_size; ++i) dkey[i] = dvalue[i] = 0;
+    StoreRow(g, t.dquery_QD + row * g.padded, g.scale, dquery + row * g.row_stride);
   }
 }
 
 // A task is a key-value head with the query heads that read it: only it adds to their gradients, in a fixed
 // order.
-void BackwardInput(int threads, const AttentionShape& shape, const float* qkv, const float* out,
-                   const float* lse, const float* dout, float* dqkv, char* workspace) {
-  const Geometry g(shape);
-  const int64_t heads_per_group = shape.heads / shape.kv_heads;
-#pragma omp parallel num_threads(threads) if (threads > 1)
-  {
-    auto& tiles = *(BackwardTiles*)(workspace + omp_get_thread_num() * AttentionWorkspaceBytes(1));
-#pragma omp for schedule(dynamic)
-    for (int64_t task = 0; task < shape.batch * shape.kv_heads; ++task) {
-      const int64_t b = task / shape.kv_heads, group = task % shape.kv_heads;
-      ClearKeysAndValues(g, b, group, dqkv);
-      for (int64_t h = group * heads_per_group; h < (group + 1) * heads_per_group; ++h) {
-        for (int64_t block = 0; block < g.blocks; ++block) {
-          PackQueries(g, b, h, block, qkv, out, lse, dout, tiles);
-          BackwardBlock(g, b, h, block, qkv, dqkv, tiles);
-        }
-      }
+template <typename T>
+void BackwardGroup(const Geometry& g, int64_t b, int64_t group, const T* qkv, const T* out, const float* lse,
+                   const T* dout, T* dqkv, KeyValueSums sums, BackwardTiles& t) {
+  const int64_t heads_per_group = g.s.heads / g.s.kv_heads;
+  Zero(g.s.sequence * g.padded, sums.key_TD);
+  Zero(g.s.sequence * g.padded, sums.value_TD);
+  for (int64_t h = group * heads_per_group; h < (group + 1) * heads_per_group; ++h) {
+    for (int64_t block = 0; block < g.blocks; ++block) {
+      PackQueries(g, b, h, block, qkv, out, lse, dout, t);
+      BackwardBlock(g, b, h, block, qkv, sums, dqkv, t);
     }
   }
+  for (int64_t row = 0; row < g.s.sequence; ++row) {
+    StoreRow(g, sums.key_TD + row * g.padded, 1, dqkv + g.Key(b, group) + row * g.row_stride);
+    StoreRow(g, sums.value_TD + row * g.padded, 1, dqkv + g.Value(b, group) + row * g.row_stride);
+  }
+}
+
+template <typename T>
+void BackwardInput(int threads, const AttentionShape& shape, const T* qkv, const T* out, const float* lse,
+                   const T* dout, T* dqkv, char* workspace) {
+  const Geometry g(shape);
+  const int64_t bytes = AttentionBackwardWorkspaceBytes(1, shape.sequence, shape.head_size);
+#pragma omp parallel num_threads(threads) if (threads > 1)
+  {
+    char* const own = workspace + omp_get_thread_num() * bytes;
+    auto& tiles = *(BackwardTiles*)own;
+    auto* const keys = (float*)(own + AttentionWorkspaceBytes(1));
+    const KeyValueSums sums = {keys, keys + shape.sequence * g.padded};
+#pragma omp for schedule(dynamic)
+    for (int64_t task = 0; task < shape.batch * shape.kv_heads; ++task) {
+      BackwardGroup(g, task / shape.kv_heads, task % shape.kv_heads, qkv, out, lse, dout, dqkv, sums, tiles);
+    }
+  }
+}
+
+template <typename T>
+void Fill(TypedKernels<T>& table) {
+  table.attention_forward = Forward<T>;
+  table.attention_backward_input = BackwardInput<T>;
 }
 
 }  // namespace
 
 void InstallAttention(CpuKernels& table) {
-  table.attention_forward = Forward;
-  table.attention_backward_input = BackwardInput;
+  Fill(table.fp32);
+  Fill(table.bf16);
 }
 
 }  // namespace traind::ops::TRAIND_KERNELS

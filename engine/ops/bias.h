@@ -13,9 +13,11 @@ struct BiasShape {
 };
 
 // y[r,c] += bias[c].
-Status BiasForward(Context& context, const BiasShape& shape, const float* bias_C, float* y_RC);
+template <typename T>
+Status BiasForward(Context& context, const BiasShape& shape, const T* bias_C, T* y_RC);
 
 // dbias[c] += Σ_r dy[r,c].
-Status BiasBackwardWeight(Context& context, const BiasShape& shape, const float* dy_RC, float* dbias_C);
+template <typename T>
+Status BiasBackwardWeight(Context& context, const BiasShape& shape, const T* dy_RC, float* dbias_C);
 
 }  // namespace traind::ops

@@ -1,20 +1,24 @@
 // Bias on the CPU.
 #include "engine/ops/cpu_kernel.h"
+#include "engine/ops/simd.h"
 
 namespace traind::ops::TRAIND_KERNELS {
 namespace {
 
-void Forward(int threads, int64_t rows, int64_t channels, const float* bias, float* y) {
+template <typename T>
+void Forward(int threads, int64_t rows, int64_t channels, const T* bias, T* y) {
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (int64_t row = 0; row < rows; ++row) {
-    float* to = y + row * channels;
-#pragma omp simd
-    for (int64_t c = 0; c < channels; ++c) to[c] += bias[c];
+    T* to = y + row * channels;
+    ForLanes(channels, [=](int64_t c, int64_t lanes) {
+      StoreUpTo(to + c, LoadUpTo(to + c, lanes) + LoadUpTo(bias + c, lanes), lanes);
+    });
   }
 }
 
 // As the norms' weights: threads divide the channels, blocks of rows are summed apart.
-void BackwardWeight(int threads, int64_t rows, int64_t channels, const float* dy, float* dbias) {
+template <typename T>
+void BackwardWeight(int threads, int64_t rows, int64_t channels, const T* dy, float* dbias) {
   constexpr int64_t kChannelBlock = 256, kRowBlock = 64;
   const int64_t blocks = (channels + kChannelBlock - 1) / kChannelBlock;
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
@@ -25,20 +29,27 @@ void BackwardWeight(int threads, int64_t rows, int64_t channels, const float* dy
       const int64_t last = first + kRowBlock < rows ? first + kRowBlock : rows;
       float sum[kChannelBlock] = {};
       for (int64_t row = first; row < last; ++row) {
-        const float* gradient = dy + row * channels + begin;
-#pragma omp simd
-        for (int64_t c = 0; c < width; ++c) sum[c] += gradient[c];
+        const T* gradient = dy + row * channels + begin;
+        ForLanes(width, [&](int64_t c, int64_t lanes) {
+          Store(sum + c, Load(sum + c) + LoadUpTo(gradient + c, lanes));
+        });
       }
       for (int64_t c = 0; c < width; ++c) dbias[begin + c] += sum[c];
     }
   }
 }
 
+template <typename T>
+void Fill(TypedKernels<T>& table) {
+  table.bias_forward = Forward<T>;
+  table.bias_backward_weight = BackwardWeight<T>;
+}
+
 }  // namespace
 
 void InstallBias(CpuKernels& table) {
-  table.bias_forward = Forward;
-  table.bias_backward_weight = BackwardWeight;
+  Fill(table.fp32);
+  Fill(table.bf16);
 }
 
 }  // namespace traind::ops::TRAIND_KERNELS

@@ -4,7 +4,9 @@
 // How operators are written here, all of them:
 // - `<op>.h` is the contract, `<op>.cc` checks the arguments and dispatches, `<op>_cpu.cc` computes on the
 // CPU.
-// - Tensors are raw pointers to fp32 in row-major order, borrowed for the call. A suffix gives the shape:
+// - Tensors are raw pointers in row-major order, borrowed for the call: T* to fp32 or bf16 (Bfloat16), of
+//   which arithmetic is done in fp32; statistics, losses and gradients of weights are always fp32. A suffix
+//   gives the shape:
 //   B sequences, T positions, R rows (B·T), C channels (hidden size), I/O input/output features, V
 //   vocabulary, H heads, G key-value heads (groups), D head size. Distinct arguments do not overlap unless
 //   the contract says so.
@@ -22,6 +24,7 @@
 
 #include "engine/base/status.h"
 #include "engine/device/device.h"
+#include "engine/tensor/bfloat16.h"
 
 namespace traind::ops {
 

@@ -22,6 +22,7 @@ void InstallEmbedding(CpuKernels& table);
 void InstallGelu(CpuKernels& table);
 void InstallLayerNorm(CpuKernels& table);
 void InstallMatmul(CpuKernels& table);
+void InstallMatmulBf16(CpuKernels& table);
 void InstallPosition(CpuKernels& table);
 void InstallRmsNorm(CpuKernels& table);
 void InstallRope(CpuKernels& table);

@@ -17,6 +17,7 @@ const CpuKernels& Kernels() {
     InstallGelu(filled);
     InstallLayerNorm(filled);
     InstallMatmul(filled);
+    InstallMatmulBf16(filled);
     InstallPosition(filled);
     InstallRmsNorm(filled);
     InstallRope(filled);

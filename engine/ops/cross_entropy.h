@@ -15,13 +15,15 @@ struct CrossEntropyShape {
 
 // *loss_sum += Σ_r (log Σ_v exp(logits[r,v]) − logits[r,target[r]]), in double, in the order of the rows.
 // TOKEN_OUT_OF_RANGE if a target is not in [0, vocab). Needs CrossEntropyWorkspaceBytes(rows).
+template <typename T>
 Status CrossEntropyForward(Context& context, const CrossEntropyShape& shape, const int32_t* target_R,
-                           const float* logits_RV, double* loss_sum, Workspace workspace);
+                           const T* logits_RV, double* loss_sum, Workspace workspace);
 
 // The same, and turns the logits into their gradient: (softmax(logits[r]) − onehot(target[r])) · scale.
 // With scale = 1 / tokens of the whole step, gradients add up to those of the mean loss whatever the
 // micro-batches.
+template <typename T>
 Status CrossEntropyForwardBackward(Context& context, const CrossEntropyShape& shape, const int32_t* target_R,
-                                   float scale, float* logits_RV, double* loss_sum, Workspace workspace);
+                                   float scale, T* logits_RV, double* loss_sum, Workspace workspace);
 
 }  // namespace traind::ops

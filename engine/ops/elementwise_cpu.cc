@@ -1,37 +1,58 @@
 // Elementwise operators on the CPU.
 #include "engine/ops/cpu_kernel.h"
 #include "engine/ops/parallel.h"
+#include "engine/ops/simd.h"
 
 namespace traind::ops::TRAIND_KERNELS {
 namespace {
 
-void Add(int threads, int64_t elements, const float* a, const float* b, float* y) {
+template <typename T>
+void Add(int threads, int64_t elements, const T* a, const T* b, T* y) {
   ForParts(threads, elements, [=](int64_t begin, int64_t end) {
-#pragma omp simd
-    for (int64_t i = begin; i < end; ++i) y[i] = a[i] + b[i];
+    ForLanes(end - begin, [=](int64_t i, int64_t lanes) {
+      StoreUpTo(y + begin + i, LoadUpTo(a + begin + i, lanes) + LoadUpTo(b + begin + i, lanes), lanes);
+    });
   });
 }
 
-void Fill(int threads, int64_t elements, float value, float* x) {
+template <typename T>
+void FillWith(int threads, int64_t elements, float value, T* x) {
   ForParts(threads, elements, [=](int64_t begin, int64_t end) {
-#pragma omp simd
-    for (int64_t i = begin; i < end; ++i) x[i] = value;
+    const Vector all = Broadcast(value);
+    ForLanes(end - begin, [=](int64_t i, int64_t lanes) { StoreUpTo(x + begin + i, all, lanes); });
   });
 }
 
-void Scale(int threads, int64_t elements, float factor, float* x) {
+template <typename T>
+void Scale(int threads, int64_t elements, float factor, T* x) {
   ForParts(threads, elements, [=](int64_t begin, int64_t end) {
-#pragma omp simd
-    for (int64_t i = begin; i < end; ++i) x[i] *= factor;
+    ForLanes(end - begin, [=](int64_t i, int64_t lanes) {
+      StoreUpTo(x + begin + i, LoadUpTo(x + begin + i, lanes) * factor, lanes);
+    });
   });
+}
+
+void Round(int threads, int64_t elements, const float* x, Bfloat16* y) {
+  ForParts(threads, elements, [=](int64_t begin, int64_t end) {
+    ForLanes(end - begin, [=](int64_t i, int64_t lanes) {
+      StoreUpTo(y + begin + i, LoadUpTo(x + begin + i, lanes), lanes);
+    });
+  });
+}
+
+template <typename T>
+void Fill(TypedKernels<T>& table) {
+  table.add = Add<T>;
+  table.fill = FillWith<T>;
+  table.scale = Scale<T>;
 }
 
 }  // namespace
 
 void InstallElementwise(CpuKernels& table) {
-  table.add = Add;
-  table.fill = Fill;
-  table.scale = Scale;
+  Fill(table.fp32);
+  Fill(table.bf16);
+  table.round = Round;
 }
 
 }  // namespace traind::ops::TRAIND_KERNELS

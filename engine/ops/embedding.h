@@ -14,11 +14,13 @@ struct EmbeddingShape {
 };
 
 // y[r] = weight[token[r]]. TOKEN_OUT_OF_RANGE if a token is not in [0, vocab).
+template <typename T>
 Status EmbeddingForward(Context& context, const EmbeddingShape& shape, const int32_t* token_R,
-                        const float* weight_VC, float* y_RC);
+                        const T* weight_VC, T* y_RC);
 
 // dweight[token[r]] += dy[r], in the order of the rows.
+template <typename T>
 Status EmbeddingBackwardWeight(Context& context, const EmbeddingShape& shape, const int32_t* token_R,
-                               const float* dy_RC, float* dweight_VC);
+                               const T* dy_RC, float* dweight_VC);
 
 }  // namespace traind::ops

@@ -8,9 +8,11 @@
 
 namespace traind::ops {
 
-Status GeluForward(Context& context, int64_t elements, const float* x, float* y);
+template <typename T>
+Status GeluForward(Context& context, int64_t elements, const T* x, T* y);
 
 // dx = dy · (s + x·s·(1 − s)·2u') with s = (1 + tanh(u))/2 = 1 / (1 + exp(−2u)). dx may be x itself.
-Status GeluBackwardInput(Context& context, int64_t elements, const float* x, const float* dy, float* dx);
+template <typename T>
+Status GeluBackwardInput(Context& context, int64_t elements, const T* x, const T* dy, T* dx);
 
 }  // namespace traind::ops

@@ -35,31 +35,41 @@ Vector Slope(Vector x) {
   return s + clamped * s * (e * s) * twice_du;
 }
 
-void ForwardPart(int64_t begin, int64_t end, const float* x, float* y) {
+template <typename T>
+void ForwardPart(int64_t begin, int64_t end, const T* x, T* y) {
   int64_t i = begin;
   for (; i + kLanes <= end; i += kLanes) Store(y + i, Gelu(Load(x + i)));
   if (i < end) StorePart(y + i, Gelu(LoadPart(x + i, end - i)), end - i);
 }
 
-void BackwardPart(int64_t begin, int64_t end, const float* x, const float* dy, float* dx) {
+template <typename T>
+void BackwardPart(int64_t begin, int64_t end, const T* x, const T* dy, T* dx) {
   int64_t i = begin;
   for (; i + kLanes <= end; i += kLanes) Store(dx + i, Load(dy + i) * Slope(Load(x + i)));
   if (i < end) StorePart(dx + i, LoadPart(dy + i, end - i) * Slope(LoadPart(x + i, end - i)), end - i);
 }
 
-void Forward(int threads, int64_t elements, const float* x, float* y) {
+template <typename T>
+void Forward(int threads, int64_t elements, const T* x, T* y) {
   ForParts(threads, elements, [=](int64_t begin, int64_t end) { ForwardPart(begin, end, x, y); });
 }
 
-void BackwardInput(int threads, int64_t elements, const float* x, const float* dy, float* dx) {
+template <typename T>
+void BackwardInput(int threads, int64_t elements, const T* x, const T* dy, T* dx) {
   ForParts(threads, elements, [=](int64_t begin, int64_t end) { BackwardPart(begin, end, x, dy, dx); });
+}
+
+template <typename T>
+void Fill(TypedKernels<T>& table) {
+  table.gelu_forward = Forward<T>;
+  table.gelu_backward_input = BackwardInput<T>;
 }
 
 }  // namespace
 
 void InstallGelu(CpuKernels& table) {
-  table.gelu_forward = Forward;
-  table.gelu_backward_input = BackwardInput;
+  Fill(table.fp32);
+  Fill(table.bf16);
 }
 
 }  // namespace traind::ops::TRAIND_KERNELS

@@ -5,12 +5,14 @@
 namespace traind::ops::TRAIND_KERNELS {
 namespace {
 
-float SumOfRow(int64_t channels, const float* x) {
+template <typename T>
+float SumOfRow(int64_t channels, const T* x) {
   return SumOver(channels, [=](int64_t c, int64_t count) { return LoadUpTo(x + c, count); });
 }
 
 // Around the mean, not as a difference of squares: a large mean would swallow the variance.
-float SumOfSquares(int64_t channels, const float* x, float mean) {
+template <typename T>
+float SumOfSquares(int64_t channels, const T* x, float mean) {
   const Vector middle = Broadcast(mean);
   return SumOver(channels, [=](int64_t c, int64_t count) {
     Vector value = LoadUpTo(x + c, count) - middle;
@@ -19,37 +21,41 @@ float SumOfSquares(int64_t channels, const float* x, float mean) {
   });
 }
 
-void Forward(int threads, int64_t rows, int64_t channels, float epsilon, const float* residual,
-             const float* branch, const float* weight, const float* bias, float* sum, float* y,
-             float* statistic) {
+template <typename T>
+void Forward(int threads, int64_t rows, int64_t channels, float epsilon, const T* residual, const T* branch,
+             const T* weight, const T* bias, T* sum, T* y, float* statistic) {
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (int64_t row = 0; row < rows; ++row) {
-    const float* x = residual + row * channels;
+    const T* x = residual + row * channels;
     if (branch != nullptr) {
-      const float* added = branch + row * channels;
-      float* total = sum + row * channels;
-#pragma omp simd
-      for (int64_t c = 0; c < channels; ++c) total[c] = x[c] + added[c];
+      const T* added = branch + row * channels;
+      T* total = sum + row * channels;
+      ForLanes(channels, [=](int64_t c, int64_t lanes) {
+        StoreUpTo(total + c, LoadUpTo(x + c, lanes) + LoadUpTo(added + c, lanes), lanes);
+      });
       x = total;
     }
     const float mean = SumOfRow(channels, x) / (float)channels;
     const float variance = SumOfSquares(channels, x, mean) / (float)channels;
     const float scale = 1.0F / __builtin_sqrtf(variance + epsilon);
-    float* out = y + row * channels;
-#pragma omp simd
-    for (int64_t c = 0; c < channels; ++c) out[c] = (x[c] - mean) * scale * weight[c] + bias[c];
+    T* out = y + row * channels;
+    ForLanes(channels, [=](int64_t c, int64_t lanes) {
+      const Vector normed = (LoadUpTo(x + c, lanes) - mean) * scale;
+      StoreUpTo(out + c, normed * LoadUpTo(weight + c, lanes) + LoadUpTo(bias + c, lanes), lanes);
+    });
     statistic[2 * row] = mean;
     statistic[2 * row + 1] = scale;
   }
 }
 
-void BackwardInput(int threads, int64_t rows, int64_t channels, const float* x, const float* weight,
-                   const float* statistic, const float* dy, float* dx) {
+template <typename T>
+void BackwardInput(int threads, int64_t rows, int64_t channels, const T* x, const T* weight,
+                   const float* statistic, const T* dy, T* dx) {
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (int64_t row = 0; row < rows; ++row) {
-    const float* in = x + row * channels;
-    const float* gradient = dy + row * channels;
-    float* out = dx + row * channels;
+    const T* in = x + row * channels;
+    const T* gradient = dy + row * channels;
+    T* out = dx + row * channels;
     const float mean = statistic[2 * row], scale = statistic[2 * row + 1];
     const Vector middle = Broadcast(mean);
     const float g_sum = SumOver(channels, [=](int64_t c, int64_t count) {
@@ -62,17 +68,19 @@ void BackwardInput(int threads, int64_t rows, int64_t channels, const float* x, 
     const float along = gn_sum * scale * scale * scale / (float)channels;
     // The last operation before the addition is none that could be contracted with it: what is added has the
     // same bits as where it is added to zero.
-#pragma omp simd
-    for (int64_t c = 0; c < channels; ++c) {
-      out[c] += gradient[c] * weight[c] * scale - (shift + (in[c] - mean) * along);
-    }
+    ForLanes(channels, [=](int64_t c, int64_t lanes) {
+      const Vector g = LoadUpTo(gradient + c, lanes) * LoadUpTo(weight + c, lanes) * scale;
+      const Vector change = g - (shift + (LoadUpTo(in + c, lanes) - mean) * along);
+      StoreUpTo(out + c, LoadUpTo(out + c, lanes) + change, lanes);
+    });
   }
 }
 
 // Threads divide the channels; each sums blocks of rows apart, which keeps rounding small when there are many
 // rows.
-void BackwardWeight(int threads, int64_t rows, int64_t channels, const float* x, const float* statistic,
-                    const float* dy, float* dweight, float* dbias) {
+template <typename T>
+void BackwardWeight(int threads, int64_t rows, int64_t channels, const T* x, const float* statistic,
+                    const T* dy, float* dweight, float* dbias) {
   constexpr int64_t kChannelBlock = 64, kRowBlock = 64;
   const int64_t blocks = (channels + kChannelBlock - 1) / kChannelBlock;
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
@@ -83,14 +91,15 @@ void BackwardWeight(int threads, int64_t rows, int64_t channels, const float* x,
       const int64_t last = first + kRowBlock < rows ? first + kRowBlock : rows;
       float weight_sum[kChannelBlock] = {}, bias_sum[kChannelBlock] = {};
       for (int64_t row = first; row < last; ++row) {
-        const float* in = x + row * channels + begin;
-        const float* gradient = dy + row * channels + begin;
+        const T* in = x + row * channels + begin;
+        const T* gradient = dy + row * channels + begin;
         const float mean = statistic[2 * row], scale = statistic[2 * row + 1];
-#pragma omp simd
-        for (int64_t c = 0; c < width; ++c) {
-          weight_sum[c] += gradient[c] * ((in[c] - mean) * scale);
-          bias_sum[c] += gradient[c];
-        }
+        ForLanes(width, [&](int64_t c, int64_t lanes) {
+          const Vector g = LoadUpTo(gradient + c, lanes);
+          const Vector normed = (LoadUpTo(in + c, lanes) - mean) * scale;
+          Store(weight_sum + c, Load(weight_sum + c) + g * normed);
+          Store(bias_sum + c, Load(bias_sum + c) + g);
+        });
       }
       for (int64_t c = 0; c < width; ++c) {
         dweight[begin + c] += weight_sum[c];
@@ -100,12 +109,18 @@ void BackwardWeight(int threads, int64_t rows, int64_t channels, const float* x,
   }
 }
 
+template <typename T>
+void Fill(TypedKernels<T>& table) {
+  table.layer_norm_forward = Forward<T>;
+  table.layer_norm_backward_input = BackwardInput<T>;
+  table.layer_norm_backward_weight = BackwardWeight<T>;
+}
+
 }  // namespace
 
 void InstallLayerNorm(CpuKernels& table) {
-  table.layer_norm_forward = Forward;
-  table.layer_norm_backward_input = BackwardInput;
-  table.layer_norm_backward_weight = BackwardWeight;
+  Fill(table.fp32);
+  Fill(table.bf16);
 }
 
 }  // namespace traind::ops::TRAIND_KERNELS

@@ -27,15 +27,18 @@ struct LinearShape {
 
 enum class Accumulate { kNo, kYes };
 
-Status LinearForward(Context& context, const LinearShape& shape, const float* x_RI, const float* weight_OI,
-                     float* y_RO, Workspace workspace);
+template <typename T>
+Status LinearForward(Context& context, const LinearShape& shape, const T* x_RI, const T* weight_OI, T* y_RO,
+                     Workspace workspace);
 
 // dx = dy · weight, or dx += dy · weight.
-Status LinearBackwardInput(Context& context, const LinearShape& shape, const float* dy_RO,
-                           const float* weight_OI, float* dx_RI, Accumulate accumulate, Workspace workspace);
+template <typename T>
+Status LinearBackwardInput(Context& context, const LinearShape& shape, const T* dy_RO, const T* weight_OI,
+                           T* dx_RI, Accumulate accumulate, Workspace workspace);
 
 // dweight += dyᵀ · x.
-Status LinearBackwardWeight(Context& context, const LinearShape& shape, const float* dy_RO, const float* x_RI,
+template <typename T>
+Status LinearBackwardWeight(Context& context, const LinearShape& shape, const T* dy_RO, const T* x_RI,
                             float* dweight_OI, Workspace workspace);
 
 }  // namespace traind::ops

@@ -20,13 +20,15 @@ struct MatmulShape {
   Transpose transpose_a = Transpose::kNo;
   Transpose transpose_b = Transpose::kNo;
   bool accumulate = false;
+  bool bf16 = false;       // a and b
+  bool bf16_sums = false;  // c too, which is rounded once
 
   bool operator==(const MatmulShape&) const = default;
 };
 
 // By oneDNN where its kernel keeps to the workspace (with AVX-512, mostly), else by our own (matmul_cpu.cc).
 // Needs LinearWorkspaceBytes(threads).
-Status Multiply(Context& context, const MatmulShape& shape, const float* a, const float* b, float* c,
+Status Multiply(Context& context, const MatmulShape& shape, const void* a, const void* b, void* c,
                 Workspace workspace);
 
 }  // namespace traind::ops

@@ -36,10 +36,10 @@ struct Product {
   dnnl::memory a, b, c, scratch;
 };
 
-dnnl::memory::desc Matrix(int64_t rows, int64_t columns, Transpose transpose) {
+dnnl::memory::desc Matrix(int64_t rows, int64_t columns, Transpose transpose, bool bf16) {
   const dnnl::memory::dims strides =
       transpose == Transpose::kNo ? dnnl::memory::dims{columns, 1} : dnnl::memory::dims{1, rows};
-  return {{rows, columns}, dnnl::memory::data_type::f32, strides};
+  return {{rows, columns}, bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32, strides};
 }
 
 dnnl::matmul::primitive_desc Describe(const MatmulShape& shape, const dnnl::engine& engine) {
@@ -50,9 +50,9 @@ dnnl::matmul::primitive_desc Describe(const MatmulShape& shape, const dnnl::engi
     add.append_sum(1.0F);
     attributes.set_post_ops(add);
   }
-  const dnnl::matmul::desc description(Matrix(shape.m, shape.k, shape.transpose_a),
-                                       Matrix(shape.k, shape.n, shape.transpose_b),
-                                       Matrix(shape.m, shape.n, Transpose::kNo));
+  const dnnl::matmul::desc description(Matrix(shape.m, shape.k, shape.transpose_a, shape.bf16),
+                                       Matrix(shape.k, shape.n, shape.transpose_b, shape.bf16),
+                                       Matrix(shape.m, shape.n, Transpose::kNo, shape.bf16_sums));
   return {description, attributes, engine};
 }
 
@@ -78,13 +78,13 @@ Product Prepare(const MatmulShape& shape, int threads, const dnnl::engine& engin
 }
 
 // The C API: the C++ one allocates in each call.
-dnnl_status_t Run(const Product& product, const dnnl::stream& stream, const float* a, const float* b,
-                  float* c, std::byte* scratch) {
+dnnl_status_t Run(const Product& product, const dnnl::stream& stream, const void* a, const void* b, void* c,
+                  std::byte* scratch) {
   const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, product.a.get()},
                                        {DNNL_ARG_WEIGHTS, product.b.get()},
                                        {DNNL_ARG_DST, product.c.get()},
                                        {DNNL_ARG_SCRATCHPAD, product.scratch.get()}};
-  void* const addresses[] = {const_cast<float*>(a), const_cast<float*>(b), c, scratch};
+  void* const addresses[] = {const_cast<void*>(a), const_cast<void*>(b), c, scratch};
   for (size_t i = 0; i < std::size(arguments); ++i) {
     const dnnl_status_t status = dnnl_memory_set_data_handle(arguments[i].memory, addresses[i]);
     if (status != dnnl_success) return status;
@@ -129,8 +129,8 @@ Result<std::unique_ptr<OnednnMatmul>> OnednnMatmul::Create() {
   }
 }
 
-Result<bool> OnednnMatmul::Multiply(const MatmulShape& shape, int threads, const float* a, const float* b,
-                                    float* c, Workspace workspace) {
+Result<bool> OnednnMatmul::Multiply(const MatmulShape& shape, int threads, const void* a, const void* b,
+                                    void* c, Workspace workspace) {
   const WithThreads with_threads(threads);
   try {
     const Product& product = impl_->Find(shape, threads);

@@ -27,20 +27,27 @@ int Threads(const Context& context, const PositionShape& shape) {
 
 }  // namespace
 
-Status PositionForward(Context& context, const PositionShape& shape, const float* weight_PC, float* x_BTC) {
+template <typename T>
+Status PositionForward(Context& context, const PositionShape& shape, const T* weight_PC, T* x_BTC) {
   TRAIND_TRY(Check("position forward", shape, {weight_PC, x_BTC}));
-  context.kernels().position_forward(Threads(context, shape), shape.batch, shape.sequence, shape.channels,
-                                     weight_PC + shape.first * shape.channels, x_BTC);
+  context.kernels().Of<T>().position_forward(Threads(context, shape), shape.batch, shape.sequence,
+                                             shape.channels, weight_PC + shape.first * shape.channels, x_BTC);
   return Ok();
 }
 
-Status PositionBackwardWeight(Context& context, const PositionShape& shape, const float* dx_BTC,
+template <typename T>
+Status PositionBackwardWeight(Context& context, const PositionShape& shape, const T* dx_BTC,
                               float* dweight_PC) {
   TRAIND_TRY(Check("position backward_weight", shape, {dx_BTC, dweight_PC}));
-  context.kernels().position_backward_weight(Threads(context, shape), shape.batch, shape.sequence,
-                                             shape.channels, dx_BTC,
-                                             dweight_PC + shape.first * shape.channels);
+  context.kernels().Of<T>().position_backward_weight(Threads(context, shape), shape.batch, shape.sequence,
+                                                     shape.channels, dx_BTC,
+                                                     dweight_PC + shape.first * shape.channels);
   return Ok();
 }
+
+template Status PositionForward(Context&, const PositionShape&, const float*, float*);
+template Status PositionForward(Context&, const PositionShape&, const Bfloat16*, Bfloat16*);
+template Status PositionBackwardWeight(Context&, const PositionShape&, const float*, float*);
+template Status PositionBackwardWeight(Context&, const PositionShape&, const Bfloat16*, float*);
 
 }  // namespace traind::ops

@@ -16,10 +16,12 @@ struct PositionShape {
 };
 
 // x[b,t] += weight[first + t].
-Status PositionForward(Context& context, const PositionShape& shape, const float* weight_PC, float* x_BTC);
+template <typename T>
+Status PositionForward(Context& context, const PositionShape& shape, const T* weight_PC, T* x_BTC);
 
 // dweight[first + t] += Σ_b dx[b,t], in the order of b.
-Status PositionBackwardWeight(Context& context, const PositionShape& shape, const float* dx_BTC,
+template <typename T>
+Status PositionBackwardWeight(Context& context, const PositionShape& shape, const T* dx_BTC,
                               float* dweight_PC);
 
 }  // namespace traind::ops

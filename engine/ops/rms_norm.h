@@ -14,21 +14,24 @@ struct RmsNormShape {
 };
 
 // Saves rstd[r] = 1 / sqrt(mean(x[r]²) + epsilon) for the backward pass.
-Status RmsNormForward(Context& context, const RmsNormShape& shape, const float* x_RC, const float* weight_C,
-                      float* y_RC, float* rstd_R);
+template <typename T>
+Status RmsNormForward(Context& context, const RmsNormShape& shape, const T* x_RC, const T* weight_C, T* y_RC,
+                      float* rstd_R);
 
 // sum = residual + branch, then RmsNormForward of sum, in one pass. `sum` may be `residual` or `branch`.
-Status ResidualRmsNormForward(Context& context, const RmsNormShape& shape, const float* residual_RC,
-                              const float* branch_RC, const float* weight_C, float* sum_RC, float* y_RC,
-                              float* rstd_R);
+template <typename T>
+Status ResidualRmsNormForward(Context& context, const RmsNormShape& shape, const T* residual_RC,
+                              const T* branch_RC, const T* weight_C, T* sum_RC, T* y_RC, float* rstd_R);
 
 // With n = x·rstd and g = dy·weight: dx[r] += rstd · (g − n · mean(g·n)).
 // Adds, because x is also the residual stream: dx already holds what comes from there.
-Status RmsNormBackwardInput(Context& context, const RmsNormShape& shape, const float* x_RC,
-                            const float* weight_C, const float* rstd_R, const float* dy_RC, float* dx_RC);
+template <typename T>
+Status RmsNormBackwardInput(Context& context, const RmsNormShape& shape, const T* x_RC, const T* weight_C,
+                            const float* rstd_R, const T* dy_RC, T* dx_RC);
 
 // dweight[c] += Σ_r dy[r,c] · x[r,c] · rstd[r].
-Status RmsNormBackwardWeight(Context& context, const RmsNormShape& shape, const float* x_RC,
-                             const float* rstd_R, const float* dy_RC, float* dweight_C);
+template <typename T>
+Status RmsNormBackwardWeight(Context& context, const RmsNormShape& shape, const T* x_RC, const float* rstd_R,
+                             const T* dy_RC, float* dweight_C);
 
 }  // namespace traind::ops

@@ -31,7 +31,8 @@ float Stretched(const RopeFrequencies& frequencies, float plain) {
   return (1.0F - smooth) * plain / factor + smooth * plain;
 }
 
-Status Rotate(Context& context, const RopeShape& shape, float direction, const float* table, float* qkv) {
+template <typename T>
+Status Rotate(Context& context, const RopeShape& shape, float direction, const float* table, T* qkv) {
   TRAIND_TRY(CheckArguments("rope",
                             {{"batch", shape.batch},
                              {"sequence", shape.sequence},
@@ -41,7 +42,7 @@ Status Rotate(Context& context, const RopeShape& shape, float direction, const f
                             {table, qkv}));
   TRAIND_TRY(CheckEven(shape.head_size));
   const int64_t rotated = shape.batch * shape.sequence * (shape.heads + shape.kv_heads) * shape.head_size;
-  context.kernels().rope(context.ThreadsFor(rotated), shape, direction, table, qkv);
+  context.kernels().Of<T>().rope(context.ThreadsFor(rotated), shape, direction, table, qkv);
   return Ok();
 }
 
@@ -64,12 +65,19 @@ Status RopeTable(int64_t sequence, int64_t head_size, const RopeFrequencies& fre
   return Ok();
 }
 
-Status RopeForward(Context& context, const RopeShape& shape, const float* table_TD, float* qkv) {
+template <typename T>
+Status RopeForward(Context& context, const RopeShape& shape, const float* table_TD, T* qkv) {
   return Rotate(context, shape, 1.0F, table_TD, qkv);
 }
 
-Status RopeBackwardInput(Context& context, const RopeShape& shape, const float* table_TD, float* dqkv) {
+template <typename T>
+Status RopeBackwardInput(Context& context, const RopeShape& shape, const float* table_TD, T* dqkv) {
   return Rotate(context, shape, -1.0F, table_TD, dqkv);
 }
+
+template Status RopeForward(Context&, const RopeShape&, const float*, float*);
+template Status RopeForward(Context&, const RopeShape&, const float*, Bfloat16*);
+template Status RopeBackwardInput(Context&, const RopeShape&, const float*, float*);
+template Status RopeBackwardInput(Context&, const RopeShape&, const float*, Bfloat16*);
 
 }  // namespace traind::ops

@@ -44,9 +44,11 @@ Status RopeTable(int64_t sequence, int64_t head_size, const RopeFrequencies& fre
 
 // Rotates the queries and keys of qkv in place; the values stay. `table` covers at least `sequence`
 // positions.
-Status RopeForward(Context& context, const RopeShape& shape, const float* table_TD, float* qkv);
+template <typename T>
+Status RopeForward(Context& context, const RopeShape& shape, const float* table_TD, T* qkv);
 
 // Rotates the gradients back, in place.
-Status RopeBackwardInput(Context& context, const RopeShape& shape, const float* table_TD, float* dqkv);
+template <typename T>
+Status RopeBackwardInput(Context& context, const RopeShape& shape, const float* table_TD, T* dqkv);
 
 }  // namespace traind::ops

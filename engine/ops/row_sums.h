@@ -8,10 +8,6 @@
 namespace traind::ops {
 namespace {
 
-inline Vector LoadUpTo(const float* from, int64_t count) {
-  return count == kLanes ? Load(from) : LoadPart(from, count);
-}
-
 // Σ f(c … c + kLanes) over a row, in four sums to hide an addition's latency; f gets the position and how
 // many of its lanes are inside the row, and is zero in those outside.
 template <typename Function>

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "engine/tensor/bfloat16.h"
+
 namespace traind::ops {
 namespace {
 
@@ -44,6 +46,73 @@ inline Vector LoadPart(const float* from, int64_t count) {
 
 inline void StorePart(float* to, Vector value, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] = value[i];
+}
+
+typedef uint16_t VectorHalves __attribute__((vector_size(kLanes * 2)));
+
+inline Vector Load(const Bfloat16* from) {
+  VectorHalves halves;
+  __builtin_memcpy(&halves, from, sizeof(halves));
+  return (Vector)(__builtin_convertvector(halves, VectorBits) << 16);
+}
+
+// Rounded to the nearest, ties to even; not a number stays one.
+inline VectorHalves Halves(Vector value) {
+  const VectorBits bits = (VectorBits)value;
+  const VectorBits rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
+  return __builtin_convertvector(value == value ? rounded : VectorBits{} + 0x7fc0U, VectorHalves);
+}
+
+inline void Store(Bfloat16* to, Vector value) {
+  const VectorHalves halves = Halves(value);
+  __builtin_memcpy(to, &halves, sizeof(halves));
+}
+
+inline Vector LoadPart(const Bfloat16* from, int64_t count) {
+  VectorHalves halves = {};
+  for (int64_t i = 0; i < count; ++i) halves[i] = from[i].bits;
+  return (Vector)(__builtin_convertvector(halves, VectorBits) << 16);
+}
+
+inline void StorePart(Bfloat16* to, Vector value, int64_t count) {
+  const VectorHalves halves = Halves(value);
+  for (int64_t i = 0; i < count; ++i) to[i].bits = halves[i];
+}
+
+// Up to kLanes elements; one of them.
+template <typename T>
+inline Vector LoadUpTo(const T* from, int64_t count) {
+  return count == kLanes ? Load(from) : LoadPart(from, count);
+}
+
+template <typename T>
+inline void StoreUpTo(T* to, Vector value, int64_t count) {
+  if (count == kLanes) {
+    Store(to, value);
+  } else {
+    StorePart(to, value, count);
+  }
+}
+
+inline float LoadOne(const float* from) {
+  return *from;
+}
+
+inline float LoadOne(const Bfloat16* from) {
+  return LoadPart(from, 1)[0];
+}
+
+template <typename T>
+inline void StoreOne(T* to, float value) {
+  StorePart(to, Broadcast(value), 1);
+}
+
+// f(c, lanes) for each vector of [0, count): all lanes but in the last.
+template <typename Function>
+inline void ForLanes(int64_t count, const Function& f) {
+  int64_t c = 0;
+  for (; c + kLanes <= count; c += kLanes) f(c, (int64_t)kLanes);
+  if (c < count) f(c, count - c);
 }
 
 // Sums in a fixed order: halves onto each other.

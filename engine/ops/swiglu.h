@@ -13,11 +13,13 @@ struct SwigluShape {
   int64_t channels = 0;  // of y; a row of gate_up has twice as many
 };
 
-Status SwigluForward(Context& context, const SwigluShape& shape, const float* gate_up_R2C, float* y_RC);
+template <typename T>
+Status SwigluForward(Context& context, const SwigluShape& shape, const T* gate_up_R2C, T* y_RC);
 
 // dgate = dy · up · s · (1 + gate · (1 − s)) with s = 1 / (1 + exp(−gate)); dup = dy · silu(gate).
 // dgate_up may be gate_up itself.
-Status SwigluBackwardInput(Context& context, const SwigluShape& shape, const float* gate_up_R2C,
-                           const float* dy_RC, float* dgate_up_R2C);
+template <typename T>
+Status SwigluBackwardInput(Context& context, const SwigluShape& shape, const T* gate_up_R2C, const T* dy_RC,
+                           T* dgate_up_R2C);
 
 }  // namespace traind::ops

@@ -11,12 +11,13 @@ Vector Sigmoid(Vector x) {
   return 1.0F / (1.0F + Exp(-raised));
 }
 
-void Forward(int threads, int64_t rows, int64_t channels, const float* gate_up, float* y) {
+template <typename T>
+void Forward(int threads, int64_t rows, int64_t channels, const T* gate_up, T* y) {
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (int64_t row = 0; row < rows; ++row) {
-    const float* gate = gate_up + row * 2 * channels;
-    const float* up = gate + channels;
-    float* out = y + row * channels;
+    const T* gate = gate_up + row * 2 * channels;
+    const T* up = gate + channels;
+    T* out = y + row * channels;
     int64_t c = 0;
     for (; c + kLanes <= channels; c += kLanes) {
       const Vector g = Load(gate + c);
@@ -39,15 +40,15 @@ GateUp Gradient(Vector gate, Vector up, Vector dy) {
   return {dy * up * s * (1.0F + gate * (1.0F - s)), dy * gate * s};
 }
 
-void BackwardInput(int threads, int64_t rows, int64_t channels, const float* gate_up, const float* dy,
-                   float* dgate_up) {
+template <typename T>
+void BackwardInput(int threads, int64_t rows, int64_t channels, const T* gate_up, const T* dy, T* dgate_up) {
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (int64_t row = 0; row < rows; ++row) {
-    const float* gate = gate_up + row * 2 * channels;
-    const float* up = gate + channels;
-    const float* gradient = dy + row * channels;
-    float* dgate = dgate_up + row * 2 * channels;
-    float* dup = dgate + channels;
+    const T* gate = gate_up + row * 2 * channels;
+    const T* up = gate + channels;
+    const T* gradient = dy + row * channels;
+    T* dgate = dgate_up + row * 2 * channels;
+    T* dup = dgate + channels;
     int64_t c = 0;
     for (; c + kLanes <= channels; c += kLanes) {
       const GateUp d = Gradient(Load(gate + c), Load(up + c), Load(gradient + c));
@@ -64,11 +65,17 @@ void BackwardInput(int threads, int64_t rows, int64_t channels, const float* gat
   }
 }
 
+template <typename T>
+void Fill(TypedKernels<T>& table) {
+  table.swiglu_forward = Forward<T>;
+  table.swiglu_backward_input = BackwardInput<T>;
+}
+
 }  // namespace
 
 void InstallSwiglu(CpuKernels& table) {
-  table.swiglu_forward = Forward;
-  table.swiglu_backward_input = BackwardInput;
+  Fill(table.fp32);
+  Fill(table.bf16);
 }
 
 }  // namespace traind::ops::TRAIND_KERNELS

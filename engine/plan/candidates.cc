@@ -26,6 +26,7 @@ DeviceSpec Nominal(DeviceSpec device) {
   const double width = device.instruction_set == "avx512" ? 1 : device.instruction_set == "avx2" ? 0.5 : 0.05;
   const auto threads = static_cast<double>(device.threads);
   device.matmul_flops_per_second = kFlopsPerThread * width * threads;
+  if (device.bf16_flops_per_second > 0) device.bf16_flops_per_second = 2 * device.matmul_flops_per_second;
   device.memory_bytes_per_second = kBytesPerThread * threads;
   return device;
 }

@@ -97,7 +97,8 @@ double Bytes(const OpCall& call) {
     const bool weight = operand.role == Role::kWeight || operand.role == Role::kWeightGradient;
     const bool looked_up = call.kind == OpKind::kEmbedding || call.kind == OpKind::kPosition;
     if (looked_up && weight) {
-      touched = std::min(touched, 4 * D(call.dimensions.rows) * D(call.dimensions.output));
+      const int64_t size = DTypeBytes(operand.role == Role::kWeight ? call.type : DType::kFloat32);
+      touched = std::min(touched, D(size) * D(call.dimensions.rows) * D(call.dimensions.output));
     }
     const bool twice = operand.access == Access::kUpdate || operand.access == Access::kAccumulate;
     if (operand.access != Access::kScratch) bytes += touched * (twice ? 2 : 1);
@@ -112,7 +113,10 @@ OpCost CostOf(const OpCall& call, const DeviceSpec& device) {
   cost.flops = Flops(call);
   cost.bytes = Bytes(call);
   const double threads = std::max(1.0, D(device.threads));
-  const double compute = cost.flops / std::max(1.0, device.matmul_flops_per_second / threads * Share(call));
+  const bool bf16 = call.kind == OpKind::kLinear && call.type == DType::kBFloat16;
+  const double rate = bf16 && device.bf16_flops_per_second > 0 ? device.bf16_flops_per_second
+                                                               : device.matmul_flops_per_second;
+  const double compute = cost.flops / std::max(1.0, rate / threads * Share(call));
   const double memory =
       cost.bytes / std::max(1.0, device.memory_bytes_per_second / threads * Speedup(cost.bytes));
   const double alone = std::max(compute, memory);

@@ -24,8 +24,13 @@ DecoderProgram::DecoderProgram(const DecoderSizes& sizes, TableBuilder* builder)
       activation_(traits_.gelu ? OpKind::kGelu : OpKind::kSwiglu) {
   const int64_t parameter_bytes = SaturatingMultiply(layout_.total, 4);
   const int64_t token_bytes = SaturatingMultiply(rows_, 4);
-  weights_ =
-      builder_->AddSlot(std::string(kWeightsSlot), SlotClass::kWeights, parameter_bytes, Span::kAlways);
+  const bool rounds = sizes.type == DType::kBFloat16;
+  master_ = builder_->AddSlot(std::string(kWeightsSlot), rounds ? SlotClass::kMaster : SlotClass::kWeights,
+                              parameter_bytes, Span::kAlways);
+  weights_ = rounds ? builder_->AddSlot(std::string(kRoundedWeightsSlot), SlotClass::kWeights,
+                                        SaturatingMultiply(layout_.total, DTypeBytes(sizes.type)),
+                                        Span::kAlways, sizes.type)
+                    : master_;
   tokens_ = builder_->AddSlot(std::string(kTokensSlot), SlotClass::kData, token_bytes, Span::kAlways);
   targets_ = builder_->AddSlot(std::string(kTargetsSlot), SlotClass::kData, token_bytes, Span::kAlways);
   if (!traits_.learned_positions) {
@@ -33,7 +38,10 @@ DecoderProgram::DecoderProgram(const DecoderSizes& sizes, TableBuilder* builder)
                               Product({sizes.sequence_length, sizes.model.head_size(), 4}), Span::kAlways);
   }
   const int64_t workspace_bytes =
-      std::max({LinearWorkspaceBytes(sizes.threads), AttentionWorkspaceBytes(sizes.threads),
+      std::max({LinearWorkspaceBytes(sizes.threads),
+                sizes.trains ? AttentionBackwardWorkspaceBytes(sizes.threads, sizes.sequence_length,
+                                                               sizes.model.head_size())
+                             : AttentionWorkspaceBytes(sizes.threads),
                 SaturatingMultiply(rows_, CrossEntropyWorkspaceBytes(1))});
   workspace_ =
       builder_->AddSlot(std::string(kWorkspaceSlot), SlotClass::kWorkspace, workspace_bytes, Span::kAlways);
@@ -48,7 +56,12 @@ void DecoderProgram::AddTrainingState() {
 }
 
 int32_t DecoderProgram::Rows(const std::string& name, int64_t width, SlotClass slot_class) {
-  return builder_->AddSlot(prefix_ + name, slot_class, Product({rows_, width, 4}));
+  return builder_->AddSlot(prefix_ + name, slot_class, Product({rows_, width, DTypeBytes(sizes_.type)}),
+                           Span::kTouched, sizes_.type);
+}
+
+int32_t DecoderProgram::Statistics(const std::string& name, int64_t width) {
+  return builder_->AddSlot(prefix_ + name, SlotClass::kActivations, Product({rows_, width, 4}));
 }
 
 OpDimensions DecoderProgram::Dimensions(int64_t input, int64_t output) const {
@@ -63,13 +76,13 @@ OpDimensions DecoderProgram::Dimensions(int64_t input, int64_t output) const {
 }
 
 OpBuilder DecoderProgram::Op(OpKind kind, Pass pass, int64_t layer, int64_t input, int64_t output) const {
-  return OpBuilder(*builder_, kind, pass, layer, Dimensions(input, output));
+  return OpBuilder(*builder_, kind, pass, layer, Dimensions(input, output), sizes_.type);
 }
 
 OpBuilder DecoderProgram::LayerLinear(Pass pass, int64_t layer, int64_t inputs, int64_t outputs) const {
   OpDimensions dimensions = Dimensions(inputs, outputs);
   dimensions.input_major = traits_.input_major;
-  return OpBuilder(*builder_, OpKind::kLinear, pass, layer, dimensions);
+  return OpBuilder(*builder_, OpKind::kLinear, pass, layer, dimensions, sizes_.type);
 }
 
 Affine DecoderProgram::OfLayer(int64_t layer, const Affine& within) const {
@@ -130,7 +143,7 @@ void DecoderProgram::Linear(int64_t layer, int32_t input, const Affine& affine, 
 
 void DecoderProgram::InputNorm(const std::string& name, int64_t index, int32_t residual, Layer* layer) {
   layer->input_norm = Rows(name + "input_norm", hidden_);
-  layer->input_statistic = Rows(name + "input_norm.statistic", statistics_);
+  layer->input_statistic = Statistics(name + "input_norm.statistic", statistics_);
   Norm(index, residual, layer->input, OfLayer(index, layout_.input_norm), layer->input_norm,
        layer->input_statistic);
 }
@@ -148,7 +161,7 @@ void DecoderProgram::QueryKeyValue(const std::string& name, int64_t index, Layer
 
 void DecoderProgram::Attend(const std::string& name, int64_t index, Layer* layer) {
   layer->attention = Rows(name + "attention", query_);
-  layer->log_sum_exp = Rows(name + "attention.log_sum_exp", sizes_.model.num_attention_heads);
+  layer->log_sum_exp = Statistics(name + "attention.log_sum_exp", sizes_.model.num_attention_heads);
   Emit(Op(OpKind::kAttention, Pass::kForward, index, fused_, query_)
            .Read(Role::kInput, layer->query_key_value)
            .Write(Role::kOutput, layer->attention)
@@ -164,7 +177,7 @@ void DecoderProgram::AttentionOutput(const std::string& name, int64_t index, Lay
 
 void DecoderProgram::MiddleNorm(const std::string& name, int64_t index, int32_t residual, Layer* layer) {
   layer->middle_norm = Rows(name + "middle_norm", hidden_);
-  layer->middle_statistic = Rows(name + "middle_norm.statistic", statistics_);
+  layer->middle_statistic = Statistics(name + "middle_norm.statistic", statistics_);
   Norm(index, residual, layer->middle, OfLayer(index, layout_.middle_norm), layer->middle_norm,
        layer->middle_statistic);
 }
@@ -219,7 +232,7 @@ int32_t DecoderProgram::ForwardBody(const std::string& prefix) {
   }
   final_ = input;
   final_norm_ = Rows("final_norm", hidden_);
-  final_statistic_ = Rows("final_norm.statistic", statistics_);
+  final_statistic_ = Statistics("final_norm.statistic", statistics_);
   Norm(-1, residual, final_, layout_.final_norm, final_norm_, final_statistic_);
   return final_norm_;
 }
@@ -289,13 +302,13 @@ void DecoderProgram::Optimize(const std::vector<Parameter>& parameters) {
     OpDimensions flat;
     flat.rows = elements;
     const int64_t offset = parameters[begin].offset;
-    builder_->Add(OpBuilder(*builder_, OpKind::kAdamw, Pass::kForward, parameters[begin].layer, flat)
-                      .Range(Role::kWeightGradient, Access::kRead, gradients_, offset, elements)
-                      .Range(Role::kWeight, Access::kUpdate, weights_, offset, elements)
-                      .Range(Role::kMoment1, Access::kUpdate, moment_1_, offset, elements)
-                      .Range(Role::kMoment2, Access::kUpdate, moment_2_, offset, elements)
-                      .Decays(parameters[begin].decays)
-                      .Take());
+    OpBuilder update(*builder_, OpKind::kAdamw, Pass::kForward, parameters[begin].layer, flat);
+    update.Range(Role::kWeightGradient, Access::kRead, gradients_, offset, elements)
+        .Range(Role::kWeight, Access::kUpdate, master_, offset, elements)
+        .Range(Role::kMoment1, Access::kUpdate, moment_1_, offset, elements)
+        .Range(Role::kMoment2, Access::kUpdate, moment_2_, offset, elements);
+    if (weights_ != master_) update.Range(Role::kOutput, Access::kWrite, weights_, offset, elements);
+    builder_->Add(update.Decays(parameters[begin].decays).Take());
     begin = end;
   }
 }

@@ -17,6 +17,8 @@ struct DecoderSizes {
   int64_t sequence_length = 0;
   int64_t threads = 1;
   Recompute recompute = Recompute::kNone;  // of Backward
+  bool trains = false;
+  DType type = DType::kFloat32;  // of activations and of the weights that are read
 };
 
 // Adds the slots and calls of a model to a builder, program by program.
@@ -47,6 +49,7 @@ class DecoderProgram {
   };
 
   int32_t Rows(const std::string& name, int64_t width, SlotClass slot_class = SlotClass::kActivations);
+  int32_t Statistics(const std::string& name, int64_t width);  // always fp32
   OpDimensions Dimensions(int64_t input, int64_t output) const;
   OpBuilder Op(OpKind kind, Pass pass, int64_t layer, int64_t input, int64_t output) const;
   // One of the layers' linears, whose weights lie as the family has them.
@@ -101,7 +104,9 @@ class DecoderProgram {
   const OpKind norm_;
   const OpKind activation_;
 
-  int32_t tokens_, targets_, weights_, rope_ = -1, workspace_;
+  // What is computed with, and what is updated: the same in fp32.
+  int32_t weights_, master_;
+  int32_t tokens_, targets_, rope_ = -1, workspace_;
   int32_t gradients_ = -1, moment_1_ = -1, moment_2_ = -1;
   std::vector<Layer> layers_;
   int32_t final_ = -1, final_norm_ = -1, final_statistic_ = -1, logits_ = -1;

@@ -51,9 +51,9 @@ MemoryTable EmptyTable(const DecoderSizes& sizes, int64_t micro_batches) {
 }  // namespace
 
 std::string_view SlotClassName(SlotClass slot_class) {
-  static constexpr std::string_view kNames[kSlotClasses] = {"weights",     "gradients", "moments",
-                                                            "activations", "logits",    "workspace",
-                                                            "tables",      "data",      "host staging"};
+  static constexpr std::string_view kNames[kSlotClasses] = {
+      "weights", "gradients", "master", "moments", "activations",
+      "logits",  "workspace", "tables", "data",    "host staging"};
   return kNames[static_cast<int>(slot_class)];
 }
 
@@ -70,8 +70,10 @@ const Program* MemoryTable::FindProgram(InstructionKind kind) const {
 Result<MemoryTable> BuildTrainingTable(const ModelSpec& model, const TrainingSpec& training,
                                        const Strategy& strategy, const TableOptions& options) {
   TRAIND_TRY(CheckModel(model, training.sequence_length));
-  const DecoderSizes sizes{model, strategy.micro_batch, training.sequence_length, options.threads,
-                           strategy.recompute};
+  DecoderSizes sizes{model, strategy.micro_batch, training.sequence_length, options.threads};
+  sizes.recompute = strategy.recompute;
+  sizes.trains = true;
+  sizes.type = training.precision == Precision::kBf16 ? DType::kBFloat16 : DType::kFloat32;
   MemoryTable table = EmptyTable(sizes, strategy.micro_batches);
   const std::vector<Parameter> parameters = table.parameters;
   TableBuilder builder(std::move(table));

@@ -18,12 +18,14 @@
 #include "engine/plan/strategy.h"
 #include "engine/spec/model.h"
 #include "engine/spec/training.h"
+#include "engine/tensor/tensor.h"
 
 namespace traind::plan {
 
 enum class SlotClass {
   kWeights,
   kGradients,
+  kMaster,  // weights in fp32, where those that are computed with are bf16
   kMoments,
   kActivations,
   kLogits,
@@ -32,12 +34,13 @@ enum class SlotClass {
   kData,         // tokens and targets of a micro-batch
   kHostStaging,  // a checkpoint on its way to the disk
 };
-inline constexpr int kSlotClasses = 9;
+inline constexpr int kSlotClasses = 10;
 std::string_view SlotClassName(SlotClass slot_class);  // "host staging"
 
 struct Slot {
   std::string name;  // "layers.3.attention.output"
   SlotClass slot_class = SlotClass::kActivations;
+  DType type = DType::kFloat32;
   int64_t bytes = 0;
   int64_t first_tick = 0;
   int64_t last_tick = 0;  // included
@@ -45,7 +48,9 @@ struct Slot {
 };
 
 // Slots that others look up by name.
-inline constexpr std::string_view kWeightsSlot = "weights";
+inline constexpr std::string_view kWeightsSlot = "weights";  // fp32: what is updated, saved and loaded
+// bf16, what is computed with; absent in fp32, where kWeightsSlot is.
+inline constexpr std::string_view kRoundedWeightsSlot = "weights.bf16";
 inline constexpr std::string_view kGradientsSlot = "gradients";
 inline constexpr std::string_view kMoment1Slot = "moment_1";
 inline constexpr std::string_view kMoment2Slot = "moment_2";

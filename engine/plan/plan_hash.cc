@@ -23,6 +23,7 @@ std::string PlanHash(const ModelSpec& model, const TrainingSpec& training, const
                         {"kind", device.kind},
                         {"instruction_set", device.instruction_set},
                         {"threads", device.threads},
+                        {"native_bf16", device.bf16_flops_per_second > 0},
                         {"libraries", device.libraries},
                         {"numeric_revision", kNumericRevision}};
   return Checksum(DumpJson(content));

@@ -8,7 +8,7 @@
 namespace traind::plan {
 
 // Raised whenever the engine's arithmetic changes: a run is resumed bit for bit only under the same one.
-inline constexpr int kNumericRevision = 1;
+inline constexpr int kNumericRevision = 2;
 
 // Model, data order, optimizer and schedule settings, strategy, instruction set, threads, libraries and
 // kNumericRevision. How often is looked, saved and for how long is left out: it changes no bit of what is

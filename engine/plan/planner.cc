@@ -135,6 +135,16 @@ std::vector<RejectedPlan> Rejected(const std::vector<Candidate>& candidates, con
   return rejected;
 }
 
+// Without those that do not compute in that precision.
+Status KeepDevicesOf(Precision precision, std::vector<DeviceSpec>* devices) {
+  if (precision == Precision::kFp32 || devices->empty()) return Ok();
+  const std::string first = DeviceName(devices->front());
+  std::erase_if(*devices, [](const DeviceSpec& device) { return device.bf16_flops_per_second <= 0; });
+  if (!devices->empty()) return Ok();
+  return Status(ErrorCode::UNKNOWN_PRECISION, first + " does not compute in bf16 natively",
+                "precision=fp32 is faster there");
+}
+
 void SetRun(const PlanRequest& request, int64_t total_steps, Plan* plan) {
   plan->total_steps = total_steps;
   plan->run_seconds = RunSeconds(request.training, TimesOf(*plan), request.start_step, total_steps);
@@ -191,9 +201,11 @@ Status LayOut(const PlanRequest& request, PlanChoice* choice) {
 
 }  // namespace
 
-Result<PlanChoice> PlanTraining(const PlanRequest& request) {
-  TRAIND_TRY(ValidateModel(request.model));
-  TRAIND_TRY(ValidateTraining(request.training));
+Result<PlanChoice> PlanTraining(const PlanRequest& asked) {
+  TRAIND_TRY(ValidateModel(asked.model));
+  TRAIND_TRY(ValidateTraining(asked.training));
+  PlanRequest request = asked;
+  TRAIND_TRY(KeepDevicesOf(request.training.precision, &request.devices));
   TRAIND_ASSIGN(const std::vector<Candidate> candidates, Enumerate(request));
   const Candidate* chosen = Choose(candidates, request.devices);
   if (chosen == nullptr) return RefuseMemory(request, candidates);

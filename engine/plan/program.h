@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/plan/schedule.h"
+#include "engine/tensor/tensor.h"
 
 namespace traind::plan {
 
@@ -30,7 +31,7 @@ enum class OpKind {
   kFill,          // zeros
   kAdd,           // input + residual
   kSquareNorm,    // gradients → the sum of their squares
-  kAdamw,         // weights, gradients, moments → updated weights and moments
+  kAdamw,         // weights, gradients, moments → updated weights and moments; kOutput: the weights in bf16
 };
 inline constexpr int kOpKinds = 14;
 std::string_view OpKindName(OpKind kind);  // "rms_norm"
@@ -95,9 +96,10 @@ struct OpDimensions {
 struct OpCall {
   OpKind kind = OpKind::kLinear;
   Pass pass = Pass::kForward;
-  int64_t layer = -1;     // -1 outside the layers
-  bool decays = false;    // kAdamw: its range has weight decay
-  bool last_row = false;  // kLinear: only the row of the last token is read
+  DType type = DType::kFloat32;  // of activations, their gradients and the weights that are read
+  int64_t layer = -1;            // -1 outside the layers
+  bool decays = false;           // kAdamw: its range has weight decay
+  bool last_row = false;         // kLinear: only the row of the last token is read
   OpDimensions dimensions;
   std::vector<Operand> operands;
 

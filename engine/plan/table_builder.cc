@@ -8,10 +8,11 @@
 
 namespace traind::plan {
 
-int32_t TableBuilder::AddSlot(std::string name, SlotClass slot_class, int64_t bytes, Span span) {
+int32_t TableBuilder::AddSlot(std::string name, SlotClass slot_class, int64_t bytes, Span span, DType type) {
   Slot slot;
   slot.name = std::move(name);
   slot.slot_class = slot_class;
+  slot.type = type;
   slot.bytes = bytes;
   slot.first_tick = kTooLarge;
   slot.last_tick = -1;
@@ -87,8 +88,9 @@ OpBuilder& OpBuilder::With(Role role, Access access, int32_t slot) {
 
 OpBuilder& OpBuilder::Range(Role role, Access access, int32_t slot, int64_t first_element, int64_t elements) {
   if (first_element < 0) return *this;
+  const int64_t size = DTypeBytes(table_.slot_type(slot));
   call_.operands.push_back(
-      {role, access, slot, SaturatingMultiply(first_element, 4), SaturatingMultiply(elements, 4)});
+      {role, access, slot, SaturatingMultiply(first_element, size), SaturatingMultiply(elements, size)});
   return *this;
 }
 

@@ -22,7 +22,9 @@ class TableBuilder {
   explicit TableBuilder(MemoryTable table) : table_(std::move(table)) {}
 
   // The index of a new slot.
-  int32_t AddSlot(std::string name, SlotClass slot_class, int64_t bytes, Span span = Span::kTouched);
+  int32_t AddSlot(std::string name, SlotClass slot_class, int64_t bytes, Span span = Span::kTouched,
+                  DType type = DType::kFloat32);
+  DType slot_type(int32_t slot) const { return table_.slots[static_cast<size_t>(slot)].type; }
   int64_t slot_bytes(int32_t slot) const { return table_.slots[static_cast<size_t>(slot)].bytes; }
 
   // The following calls belong to an instruction of that kind; programs are added in the axis' order.
@@ -46,9 +48,11 @@ class TableBuilder {
 // One call, written as it reads: OpBuilder(kind, pass, layer).Read(Role::kInput, slot)….
 class OpBuilder {
  public:
-  OpBuilder(const TableBuilder& table, OpKind kind, Pass pass, int64_t layer, const OpDimensions& dimensions)
+  OpBuilder(const TableBuilder& table, OpKind kind, Pass pass, int64_t layer, const OpDimensions& dimensions,
+            DType type = DType::kFloat32)
       : table_(table) {
     call_.kind = kind;
+    call_.type = type;
     call_.pass = pass;
     call_.layer = layer;
     call_.dimensions = dimensions;
@@ -58,7 +62,7 @@ class OpBuilder {
   OpBuilder& Write(Role role, int32_t slot) { return With(role, Access::kWrite, slot); }
   OpBuilder& Update(Role role, int32_t slot) { return With(role, Access::kUpdate, slot); }
   OpBuilder& Scratch(int32_t slot) { return With(Role::kWorkspace, Access::kScratch, slot); }
-  // A range of fp32 elements of a slot; one that begins at -1 is left out.
+  // A range of elements of a slot; one that begins at -1 is left out.
   OpBuilder& Range(Role role, Access access, int32_t slot, int64_t first_element, int64_t elements);
   OpBuilder& Decays(bool decays) {
     call_.decays = decays;

@@ -16,6 +16,7 @@ Json DeviceToJson(const DeviceSpec& device) {
           {"free_bytes", device.free_bytes},
           {"context_bytes", device.context_bytes},
           {"matmul_flops_per_second", device.matmul_flops_per_second},
+          {"bf16_flops_per_second", device.bf16_flops_per_second},
           {"memory_bytes_per_second", device.memory_bytes_per_second},
           {"libraries", device.libraries},
           {"price_per_hour", device.price_per_hour}};
@@ -35,6 +36,7 @@ Result<DeviceSpec> DeviceFromJson(const Json& object) {
   TRAIND_ASSIGN(device.free_bytes, GetInt(object, "free_bytes"));
   TRAIND_ASSIGN(device.context_bytes, GetInt(object, "context_bytes"));
   TRAIND_ASSIGN(device.matmul_flops_per_second, GetDouble(object, "matmul_flops_per_second"));
+  TRAIND_ASSIGN(device.bf16_flops_per_second, GetDouble(object, "bf16_flops_per_second"));
   TRAIND_ASSIGN(device.memory_bytes_per_second, GetDouble(object, "memory_bytes_per_second"));
   TRAIND_ASSIGN(device.libraries, GetString(object, "libraries"));
   TRAIND_ASSIGN(device.price_per_hour, GetDouble(object, "price_per_hour"));

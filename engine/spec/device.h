@@ -24,6 +24,7 @@ struct DeviceSpec {
   int64_t context_bytes =
       0;  // a worker's resident memory before it has allocated its arena; measured by --probe
   double matmul_flops_per_second = 0;  // attainable fp32, measured by --probe
+  double bf16_flops_per_second = 0;    // the same in bf16, 0 where it is not native: fp32 is faster then
   double memory_bytes_per_second = 0;  // attainable, measured by --probe
   std::string libraries;               // versions that bits depend on: "oneDNN 2.6.3, OpenMP 4.5"
   double price_per_hour = 0;

@@ -9,7 +9,7 @@
 namespace traind {
 namespace {
 
-constexpr spec::Named<Precision> kPrecisions[] = {{Precision::kFp32, "fp32"}};
+constexpr spec::Named<Precision> kPrecisions[] = {{Precision::kFp32, "fp32"}, {Precision::kBf16, "bf16"}};
 constexpr spec::Named<Scheduler> kSchedulers[] = {{Scheduler::kCosine, "cosine"},
                                                   {Scheduler::kLinear, "linear"},
                                                   {Scheduler::kConstant, "constant"},

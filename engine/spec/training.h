@@ -12,10 +12,11 @@
 
 namespace traind {
 
-enum class Precision { kFp32 };
+enum class Precision { kFp32, kBf16 };
 enum class Scheduler { kCosine, kLinear, kConstant, kWarmupStableDecay };
 
-std::string_view PrecisionName(Precision precision);
+// bf16: weights and activations, with master weights, gradients and moments in fp32.
+std::string_view PrecisionName(Precision precision);      // fp32 bf16
 Result<Precision> ParsePrecision(std::string_view name);  // UNKNOWN_PRECISION
 std::string_view SchedulerName(Scheduler scheduler);      // cosine linear constant warmup_stable_decay
 Result<Scheduler> ParseScheduler(std::string_view name);  // INVALID_OPTION

@@ -6,10 +6,10 @@
 
 namespace traind {
 
-enum class DType { kFloat32, kInt32 };
+enum class DType { kFloat32, kBFloat16, kInt32 };
 
-constexpr int64_t DTypeBytes(DType) {
-  return 4;
+constexpr int64_t DTypeBytes(DType type) {
+  return type == DType::kBFloat16 ? 2 : 4;
 }
 
 constexpr int64_t AlignUp(int64_t value, int64_t alignment) {

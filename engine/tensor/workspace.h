@@ -27,6 +27,11 @@ constexpr int64_t AttentionWorkspaceBytes(int64_t threads) {
   return threads * (int64_t{1} << 20);
 }
 
+// Backward also the gradients of one head's keys and values in fp32, per thread; rows are padded to 16.
+constexpr int64_t AttentionBackwardWorkspaceBytes(int64_t threads, int64_t sequence, int64_t head_size) {
+  return threads * ((int64_t{1} << 20) + 2 * sequence * ((head_size + 15) / 16 * 16) * 4);
+}
+
 // The loss of each row, kept so that their sum has a fixed order.
 constexpr int64_t CrossEntropyWorkspaceBytes(int64_t rows) {
   return rows * 8;

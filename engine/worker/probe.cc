@@ -41,14 +41,15 @@ Result<double> BestSeconds(const std::function<Status()>& work) {
   return best;
 }
 
+template <typename T>
 Result<double> MatmulFlopsPerSecond(Device& device, ops::Context& context) {
   constexpr int64_t kExtent = 1024;
-  constexpr int64_t kMatrixBytes = kExtent * kExtent * 4;
+  constexpr int64_t kMatrixBytes = kExtent * kExtent * static_cast<int64_t>(sizeof(T));
   const int64_t scratch = LinearWorkspaceBytes(context.threads());
   TRAIND_ASSIGN(const std::unique_ptr<Arena> arena, device.AllocateArena(3 * kMatrixBytes + scratch));
-  auto* const x = reinterpret_cast<float*>(arena->data());
-  float* const weight = x + kExtent * kExtent;
-  float* const y = weight + kExtent * kExtent;
+  auto* const x = reinterpret_cast<T*>(arena->data());
+  T* const weight = x + kExtent * kExtent;
+  T* const y = weight + kExtent * kExtent;
   TRAIND_TRY(ops::Fill(context, 2 * kExtent * kExtent, 1.0F, x));
   const Workspace workspace{arena->data() + 3 * kMatrixBytes, scratch};
   TRAIND_ASSIGN(const double seconds, BestSeconds([&] {
@@ -112,7 +113,10 @@ Result<DeviceSpec> ProbeCpu() {
   spec.instruction_set = InstructionSetName(capability.instruction_set);
   spec.libraries = ops::LibraryVersions();
   TRAIND_ASSIGN(spec.context_bytes, ContextBytes(*device, *context));
-  TRAIND_ASSIGN(spec.matmul_flops_per_second, MatmulFlopsPerSecond(*device, *context));
+  TRAIND_ASSIGN(spec.matmul_flops_per_second, MatmulFlopsPerSecond<float>(*device, *context));
+  if (capability.native_bf16) {
+    TRAIND_ASSIGN(spec.bf16_flops_per_second, MatmulFlopsPerSecond<Bfloat16>(*device, *context));
+  }
   TRAIND_ASSIGN(spec.memory_bytes_per_second, MemoryBytesPerSecond(*device, *context));
   spec.memory_bytes = machine.InstalledMemoryBytes();
   spec.free_bytes = machine.FreeMemoryBytes();

@@ -72,7 +72,9 @@ Result<Json> Train(const Json& message, train::Session* session) {
                                 plan.hash,
                                 plan.arena_bytes,
                                 {plan.step_seconds, plan.validation_seconds, plan.checkpoint_seconds},
-                                plan.device.matmul_flops_per_second};
+                                task.training.precision == Precision::kBf16
+                                    ? plan.device.bf16_flops_per_second
+                                    : plan.device.matmul_flops_per_second};
   TRAIND_ASSIGN(const train::Outcome outcome,
                 train::RunTraining(task, run_plan,
                                    {PosixIo(), SystemClock(), *setting.device, *session, UniqueName()}));

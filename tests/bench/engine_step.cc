@@ -30,13 +30,13 @@ ops::AdamwSettings Settings(int64_t step) {
 
 }  // namespace
 
-// Until the family itself is there: the same matrix products in a llama's arrangement.
 ModelSpec BenchModel() {
   ModelSpec model;
+  model.architecture = Architecture::kGpt2;
   model.hidden_size = 768;
   model.num_hidden_layers = 12;
   model.num_attention_heads = model.num_key_value_heads = 12;
-  model.intermediate_size = 2048;
+  model.intermediate_size = 3072;
   model.vocab_size = 50257;
   model.max_position_embeddings = 1024;
   model.tie_word_embeddings = true;

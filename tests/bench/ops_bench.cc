@@ -111,6 +111,9 @@ class Bench {
   }
 
   void MeasurePeaks();
+  template <typename T>
+  void Products(const std::string& name, const ops::LinearShape& shape, T* x, T* y, T* weight,
+                float* dweight);
   void Linear(const Sizes& s, const std::string& name, int64_t inputs, int64_t outputs);
   void Attention(const Sizes& s);
   void RowOperators(const Sizes& s);
@@ -137,18 +140,28 @@ void Bench::MeasurePeaks() {
   bandwidth_ = 12.0 * kElements / Seconds([&] { return ops::Add(*context_, kElements, a, b, c); });
 }
 
-void Bench::Linear(const Sizes& s, const std::string& name, int64_t inputs, int64_t outputs) {
-  Reserve(s.rows() * (inputs + outputs) + inputs * outputs);
-  float *x = Take(s.rows() * inputs), *y = Take(s.rows() * outputs), *weight = Take(inputs * outputs);
-  const double flops = 2.0 * static_cast<double>(s.rows() * inputs * outputs);
-  const ops::LinearShape shape = {s.rows(), inputs, outputs};
+template <typename T>
+void Bench::Products(const std::string& name, const ops::LinearShape& shape, T* x, T* y, T* weight,
+                     float* dweight) {
+  const double flops = 2.0 * static_cast<double>(shape.rows * shape.inputs * shape.outputs);
   Report(name + " forward", flops, 0,
          [&] { return ops::LinearForward(*context_, shape, x, weight, y, workspace_); });
   Report(name + " backward_input", flops, 0, [&] {
     return ops::LinearBackwardInput(*context_, shape, y, weight, x, ops::Accumulate::kNo, workspace_);
   });
   Report(name + " backward_weight", flops, 0,
-         [&] { return ops::LinearBackwardWeight(*context_, shape, y, x, weight, workspace_); });
+         [&] { return ops::LinearBackwardWeight(*context_, shape, y, x, dweight, workspace_); });
+}
+
+void Bench::Linear(const Sizes& s, const std::string& name, int64_t inputs, int64_t outputs) {
+  Reserve(s.rows() * (inputs + outputs) + 2 * inputs * outputs);
+  float *x = Take(s.rows() * inputs), *y = Take(s.rows() * outputs), *weight = Take(inputs * outputs);
+  float* const dweight = Take(inputs * outputs);
+  const ops::LinearShape shape = {s.rows(), inputs, outputs};
+  Products(name, shape, x, y, weight, dweight);
+  // The same memory: what the products hold does not matter to their speed.
+  const auto halves = [](float* part) { return reinterpret_cast<Bfloat16*>(part); };
+  Products(name + " bf16", shape, halves(x), halves(y), halves(weight), dweight);
 }
 
 void Bench::Attention(const Sizes& s) {

@@ -20,7 +20,7 @@ struct Options {
   std::string python;
   int rounds = 4;  // each a step or two of both engines
   std::vector<int> threads = {1, 2};
-  std::vector<Precision> precisions = {Precision::kFp32};
+  std::vector<Precision> precisions = {Precision::kFp32, Precision::kBf16};
 };
 
 Status Take(const std::string& word, Options* options) {
@@ -38,7 +38,7 @@ Status Take(const std::string& word, Options* options) {
     options->precisions = {precision};
   } else {
     return Status(ErrorCode::INVALID_OPTION,
-                  "'" + word + "' is none of python=PROGRAM, rounds=N, threads=N, precision=fp32");
+                  "'" + word + "' is none of python=PROGRAM, rounds=N, threads=N, precision=fp32|bf16");
   }
   return Ok();
 }

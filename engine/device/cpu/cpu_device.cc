@@ -69,6 +69,7 @@ Result<std::unique_ptr<Device>> OpenCpuDevice(const CpuOptions& options) {
   const Machine machine;
   Capability capability;
   TRAIND_ASSIGN(capability.instruction_set, ChooseInstructionSet(options));
+  capability.native_bf16 = HasNativeBf16(capability.instruction_set);
   capability.name = machine.CpuModelName();
   capability.threads =
       options.threads > 0 ? options.threads : std::min(machine.AllowedThreads(), kMaxThreads);

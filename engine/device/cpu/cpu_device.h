@@ -20,6 +20,9 @@ Result<std::unique_ptr<Device>> OpenCpuDevice(const CpuOptions& options = {});
 // The widest set this processor and its system support.
 InstructionSet WidestInstructionSet();
 
+// Whether the processor multiplies bf16 natively (AVX-512 BF16) and kernels of `set` may use it.
+bool HasNativeBf16(InstructionSet set);
+
 // WidestInstructionSet(), lowered by TRAIND_INSTRUCTION_SET if that is set.
 // INVALID_OPTION if the variable names no set, or one that the processor lacks.
 Result<InstructionSet> UsableInstructionSet();

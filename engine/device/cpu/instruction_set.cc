@@ -32,6 +32,16 @@ InstructionSet WidestInstructionSet() {
   return InstructionSet::kGeneric;
 }
 
+bool HasNativeBf16(InstructionSet set) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return set >= InstructionSet::kAvx512 && __builtin_cpu_supports("avx512bf16");
+#else
+  (void)set;
+  return false;
+#endif
+}
+
 Result<InstructionSet> UsableInstructionSet() {
   const InstructionSet widest = WidestInstructionSet();
   const char* wanted = std::getenv("TRAIND_INSTRUCTION_SET");

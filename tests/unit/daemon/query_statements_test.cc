@@ -178,7 +178,7 @@ void SettingsHaveTypes(void**) {
   assert_text(fixture.Error("SET output_rows = -1"), "INVALID_OPTION 5");
   assert_text(fixture.Error("SET checkpoint_every = 10"), "WRONG_UNIT 24");
   assert_text(fixture.Error("SET lr_scheduler_type = cosin"), "INVALID_OPTION 25");
-  assert_text(fixture.Error("SET precision = bf16"), "UNKNOWN_PRECISION 17");
+  assert_text(fixture.Error("SET precision = fp8"), "UNKNOWN_PRECISION 17");
   assert_text(fixture.Error("RESET nothing"), "NO_SUCH_SETTING 7");
   fixture.Do("RESET learning_rate");
   assert_int_equal(fixture.session.settings.size(), 3);

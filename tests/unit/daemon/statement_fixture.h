@@ -51,6 +51,9 @@ class StatementFixture {
     reader = state_.NewReader();
   }
 
+  // What the invented device computes bf16 at; 0: not natively.
+  void SetBf16(double flops_per_second) { device_.bf16_flops_per_second = flops_per_second; }
+
   // One statement; the session takes over what it changed.
   Result<daemon::Outcome> Run(std::string_view text, bool check = false) {
     TRAIND_ASSIGN(const grammar::ParsedStatement parsed, grammar::ParseOne(text));

@@ -68,6 +68,31 @@ void DefaultsAreKeptWithTheirSources(void**) {
   assert_true(training.checkpoint_every_seconds == 1800.0);
 }
 
+// Where nobody has said: what the device is best at.
+void PrecisionFollowsTheDevice(void**) {
+  Fixture fixture;
+  fixture.Make();
+  fixture.Do("TRAIN MODEL tiny FROM lic FOR 1 STEPS");
+  assert_text(Setting(fixture, "precision"), "fp32 default");
+  assert_true(Load(fixture, 1).training.precision == Precision::kFp32);
+  fixture.Do("CANCEL JOB 1");
+  assert_text(fixture.Error("TRAIN MODEL tiny FROM lic FOR 1 STEPS USING (precision=bf16)"),
+              "UNKNOWN_PRECISION 46");
+  fixture.Do("SET precision = bf16");
+  assert_text(fixture.Error("TRAIN MODEL tiny FROM lic FOR 1 STEPS"), "UNKNOWN_PRECISION 1");
+  fixture.Do("RESET precision");
+  fixture.SetBf16(2e11);
+  const daemon::Reply explained = fixture.Do("EXPLAIN TRAIN MODEL tiny FROM lic FOR 1 STEPS");
+  assert_text(Fixture::Item(explained, "precision"), "bf16");
+  assert_true(!Fixture::Item(explained, "master").empty());
+  fixture.Do("TRAIN MODEL tiny FROM lic FOR 1 STEPS");
+  assert_true(Load(fixture, 2).training.precision == Precision::kBf16);
+  assert_text(fixture.Rows("SELECT value, source FROM sys_job_settings WHERE job = 2 AND name = 'precision'"),
+              "bf16|default");
+  fixture.Do("CANCEL JOB 2; TRAIN MODEL tiny FROM lic FOR 1 STEPS USING (precision=fp32)");
+  assert_true(Load(fixture, 3).training.precision == Precision::kFp32);
+}
+
 void ClausesReachTheJob(void**) {
   Fixture fixture;
   fixture.Make();
@@ -236,6 +261,7 @@ void BadClausesPointAtThemselves(void**) {
       {"WITH BUDGET (DEADLINE 'tomorrow')", "INVALID_OPTION 49"},
       {"WITH BUDGET (cost <= 5USD)", "UNKNOWN_BUDGET_TERM 40"},
       {"FOR 1 STEPS USING (precision=bf16)", "UNKNOWN_PRECISION 46"},
+      {"FOR 1 STEPS USING (precision=fp8)", "UNKNOWN_PRECISION 46"},
       {"FOR 1 STEPS USING (lr_scheduler_type=cosin)", "INVALID_OPTION 46"},
       {"FOR 1 STEPS USING (learning_rat=1)", "UNKNOWN_OPTION 46"},
       {"FOR 1 STEPS USING (sequence_length=256)", "INVALID_OPTION 46"},
@@ -412,6 +438,7 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(ReplyHasItsColumns),
       cmocka_unit_test(DefaultsAreKeptWithTheirSources),
+      cmocka_unit_test(PrecisionFollowsTheDevice),
       cmocka_unit_test(ClausesReachTheJob),
       cmocka_unit_test(StartsWhereItIsTold),
       cmocka_unit_test(IntoMakesTheModel),

@@ -32,6 +32,7 @@ ModelFixture::ModelFixture(const ModelSpec& spec, const plan::Strategy& strategy
     : strategy_(strategy), backward_(options.backward) {
   TrainingSpec training;
   training.sequence_length = options.sequence_length;
+  training.precision = options.precision;
   training.batch_tokens = options.sequence_length * strategy.micro_batch * strategy.micro_batches;
   device = Must(OpenCpuDevice({.threads = options.threads, .instruction_set = {}}));
   context = Must(ops::Context::Create(*device));

@@ -55,6 +55,7 @@ struct FixtureOptions {
   bool poison = false;
   bool validates = true;
   plan::BackwardForm backward = plan::BackwardForm::kJoint;
+  Precision precision = Precision::kFp32;
 };
 
 // Aborts the test program if anything cannot be made.

@@ -40,7 +40,7 @@ void RefusesNothings(void**) {
   OpRun run = OpenOpRun(InstructionSet::kGeneric, 1, true);
   Tensor x(Values(8, 1.0));
   assert_code(ops::BiasForward(*run.context, {0, 4}, x.data(), x.data()), ErrorCode::INTERNAL);
-  assert_code(ops::BiasForward(*run.context, {2, 4}, nullptr, x.data()), ErrorCode::INTERNAL);
+  assert_code(ops::BiasForward<float>(*run.context, {2, 4}, nullptr, x.data()), ErrorCode::INTERNAL);
   assert_code(ops::BiasBackwardWeight(*run.context, {2, 4}, x.data(), nullptr), ErrorCode::INTERNAL);
 }
 

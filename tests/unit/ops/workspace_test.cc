@@ -101,9 +101,9 @@ void NoOperatorWritesBeyondItsWorkspace(void**) {
     }
     const ops::AttentionShape shape = {1, 130, 4, 4, 256};
     const int64_t qkv_elements = 130 * 12 * 256, out_elements = 130 * 4 * 256;
-    Tensor storage = exactly(AttentionWorkspaceBytes(threads));
-    const Workspace workspace = {reinterpret_cast<std::byte*>(storage.data()),
-                                 AttentionWorkspaceBytes(threads)};
+    const int64_t attention_bytes = AttentionBackwardWorkspaceBytes(threads, 130, 256);
+    Tensor storage = exactly(attention_bytes);
+    const Workspace workspace = {reinterpret_cast<std::byte*>(storage.data()), attention_bytes};
     Tensor qkv(RandomValues(qkv_elements, 1)), out(out_elements), lse(4 * 130), dqkv(qkv_elements);
     assert_ok(ops::AttentionForward(*run.context, shape, qkv.data(), out.data(), lse.data(), workspace));
     assert_ok(ops::AttentionBackwardInput(*run.context, shape, qkv.data(), out.data(), lse.data(), out.data(),

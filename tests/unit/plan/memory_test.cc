@@ -41,6 +41,7 @@ Configuration RandomConfiguration(std::mt19937& random) {
   made.training.sequence_length = pick(1, 200);
   made.training.batch_tokens =
       made.training.sequence_length * made.strategy.micro_batch * made.strategy.micro_batches;
+  made.training.precision = made.strategy.micro_batch % 2 == 0 ? Precision::kFp32 : Precision::kBf16;
   made.options.threads = pick(1, 4);
   made.options.validates = pick(0, 1) == 1;
   made.options.backward = pick(0, 2) == 0 ? BackwardForm::kSplit : BackwardForm::kJoint;

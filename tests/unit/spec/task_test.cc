@@ -152,6 +152,7 @@ void devices(void**) {
   device.free_bytes = int64_t{20} << 30;
   device.context_bytes = 12345678;
   device.matmul_flops_per_second = 4.2e11;
+  device.bf16_flops_per_second = 8.4e11;
   device.memory_bytes_per_second = 2.5e10;
   device.libraries = "oneDNN 2.6.3";
   device.price_per_hour = 0.1;

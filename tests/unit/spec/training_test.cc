@@ -206,7 +206,8 @@ void names(void**) {
               "unknown lr_scheduler_type 'cosin'; did you mean 'cosine'?");
   assert_code(ParseScheduler("polynomial"), ErrorCode::INVALID_OPTION);
   assert_true(*ParsePrecision(PrecisionName(Precision::kFp32)) == Precision::kFp32);
-  assert_code(ParsePrecision("bf16"), ErrorCode::UNKNOWN_PRECISION);
+  assert_true(*ParsePrecision(PrecisionName(Precision::kBf16)) == Precision::kBf16);
+  assert_code(ParsePrecision("fp8"), ErrorCode::UNKNOWN_PRECISION);
   assert_code(ParsePrecision("FP32"), ErrorCode::UNKNOWN_PRECISION);
 }
 

@@ -117,9 +117,30 @@ void StopsWhilePreparing(void**) {
   session.script = [](int64_t, Requests* requests) { requests->stop = StopReason::kPause; };
   const auto outcome = run.Run(&session);
   assert_ok(outcome);
-  assert_text(outcome->name, "pause");
+  assert_text(outcome->name, StopReasonName(StopReason::kPause));
   assert_int_equal(outcome->step, 0);
   assert_text(outcome->checkpoint, "");
+}
+
+// In bf16 too: the checkpoint has the master weights, what is computed with follows from them.
+void ResumesWithTheSameBitsInBf16(void**) {
+  TinyRun undisturbed;
+  undisturbed.task.training.precision = Precision::kBf16;
+  const auto golden = Golden(undisturbed);
+  for (const int64_t stop_at : {25, 50, 75}) {
+    TinyRun run;
+    run.task.training.precision = Precision::kBf16;
+    ScriptedSession first, second;
+    first.script = [&](int64_t poll, Requests* requests) {
+      if (poll >= stop_at) requests->stop = StopReason::kPause;
+    };
+    const auto outcome = run.Run(&first);
+    assert_ok(outcome);
+    assert_text(outcome->name, "pause");
+    run.ResumeFrom(outcome->checkpoint);
+    assert_ok(run.Run(&second));
+    AssertSameRows(golden, ByStep({first.rows, second.rows}));
+  }
 }
 
 void PauseAtStepZeroIsResumable(void**) {
@@ -399,6 +420,7 @@ int main() {
       cmocka_unit_test(ResumesWithTheSameBits),
       cmocka_unit_test(CancelWritesNothing),
       cmocka_unit_test(StopsWhilePreparing),
+      cmocka_unit_test(ResumesWithTheSameBitsInBf16),
       cmocka_unit_test(PauseAtStepZeroIsResumable),
       cmocka_unit_test(DaemonGoneLeavesAtOnce),
       cmocka_unit_test(CheckpointOnRequest),

@@ -115,6 +115,7 @@ class TinyRun {
     spec.free_bytes = spec.memory_bytes;
     spec.context_bytes = 32 << 20;
     spec.matmul_flops_per_second = 1e11;
+    spec.bf16_flops_per_second = 2e11;
     spec.memory_bytes_per_second = 1e10;
     return spec;
   }
