@@ -30,6 +30,7 @@
 #include "daemon/supervisor/children.h"
 #include "daemon/supervisor/spawn.h"
 #include "daemon/supervisor/supervisor.h"
+#include "daemon/supervisor/version.h"
 #include "daemon/version.h"
 #include "engine/base/frame.h"
 #include "engine/base/log.h"
@@ -87,6 +88,7 @@ std::string WorkerProgram() {
 
 Status Assemble(const Options& options, const StateDirectory& directory, Daemon* daemon) {
   TRAIND_ASSIGN(daemon->catalog, Catalog::Open(directory.path()));
+  TRAIND_TRY(RemoveTornImports(PosixIo(), directory.path()));
   TRAIND_TRY(RecoverJobs(*daemon->catalog, SystemClock().WallSeconds()));
   Catalog* catalog = daemon->catalog.get();
   Loop* loop = &daemon->loop;

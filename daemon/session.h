@@ -92,7 +92,9 @@ class Session : public std::enable_shared_from_this<Session> {
   void BeginWait(const RequestPtr& request, const WaitOutcome& outcome);
   void BeginFollow(const RequestPtr& request, FollowOutcome outcome);
   void BeginWorker(const RequestPtr& request, WorkerOutcome outcome);
+  void SendWorkerProgress(const RequestPtr& request, const Json& message);
   void WorkerDone(const RequestPtr& request, const Result<Json>& result);
+  void CompleteWorker(const RequestPtr& request, const Json& result);
   void InterruptRequest(const RequestPtr& request);
   void FinishRequest(const RequestPtr& request, const Status& status);
 

@@ -14,7 +14,7 @@
 namespace traind::daemon {
 
 struct Session::Request {
-  enum class Phase { kParsing, kQueued, kRunning, kSending, kWaiting, kFollowing, kWorker };
+  enum class Phase { kParsing, kQueued, kRunning, kSending, kWaiting, kFollowing, kWorker, kCompleting };
 
   int64_t id = 0;
   Phase phase = Phase::kQueued;
@@ -30,6 +30,7 @@ struct Session::Request {
   std::unique_ptr<Wait> wait;
   std::unique_ptr<Follow> follow;
   int64_t worker_run = 0;
+  WorkerOutcome worker;  // without its task
 };
 
 }  // namespace traind::daemon

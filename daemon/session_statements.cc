@@ -153,17 +153,69 @@ void Session::BeginFollow(const RequestPtr& request, FollowOutcome outcome) {
 
 void Session::BeginWorker(const RequestPtr& request, WorkerOutcome outcome) {
   request->phase = Request::Phase::kWorker;
+  Json task = std::move(outcome.task);
+  request->worker = std::move(outcome);
   request->worker_run = services_->supervisor->RunTask(
-      std::move(outcome.task), [weak = weak_from_this(), request](const Result<Json>& result) {
+      std::move(task),
+      [weak = weak_from_this(), request](const Json& message) {
+        const auto self = weak.lock();
+        if (self && !self->closing_ && request->statement.progress)
+          self->SendWorkerProgress(request, message);
+      },
+      [weak = weak_from_this(), request, pool = services_->pool](const Result<Json>& result) {
+        if (!result.ok() && request->worker.undo) {
+          pool->Submit([undo = request->worker.undo](Reader&) { undo(); }, nullptr);
+        }
         const auto self = weak.lock();
         if (self && !self->closing_ && self->requests_.contains(request->id))
           self->WorkerDone(request, result);
       });
 }
 
+void Session::SendWorkerProgress(const RequestPtr& request, const Json& message) {
+  if (channel_->unsent_bytes() > kProgressWaterBytes) return;
+  Json progress = {{"job", 0}, {"state", request->kind}};
+  const auto text = GetStringOr(message, "text", "");
+  const auto done = GetIntOr(message, "done_bytes", 0);
+  const auto total = GetIntOr(message, "total_bytes", 0);
+  if (!text.ok() || !done.ok() || !total.ok()) return;
+  if (!text->empty()) progress["text"] = *text;
+  if (*total > 0) progress["preparing"] = {*done, *total};
+  SendDirect(Json{{"id", request->id}, {"progress", std::move(progress)}});
+}
+
+// Takes over what the worker made; it is not interrupted any more.
+void Session::CompleteWorker(const RequestPtr& request, const Json& result) {
+  request->phase = Request::Phase::kCompleting;
+  auto reply = std::make_shared<std::optional<Result<Reply>>>();
+  auto frames = std::make_shared<Result<std::deque<std::string>>>(std::deque<std::string>());
+  services_->pool->Submit(
+      [request, result, reply, frames](Reader&) {
+        *reply = request->worker.complete(result);
+        if ((*reply)->ok()) *frames = EncodeReply(request->id, request->kind, ***reply);
+      },
+      [weak = weak_from_this(), request, reply, frames] {
+        const auto self = weak.lock();
+        if (!self || self->closing_) return;
+        if (!(*reply)->ok() || !frames->ok()) {
+          self->FinishRequest(request, (*reply)->ok() ? frames->status() : (*reply)->status());
+          return;
+        }
+        request->rows = std::ssize((***reply).rows);
+        if ((***reply).columns.empty()) request->notices = (***reply).notices;
+        if ((***reply).session) self->state_ = *(***reply).session;
+        for (std::string& frame : **frames) self->SendEncoded(std::move(frame));
+        self->FinishRequest(request, Ok());
+      });
+}
+
 void Session::WorkerDone(const RequestPtr& request, const Result<Json>& result) {
   if (!result.ok()) {
     FinishRequest(request, result.status());
+    return;
+  }
+  if (request->worker.complete) {
+    CompleteWorker(request, *result);
     return;
   }
   const auto columns = result->find("columns");
@@ -173,8 +225,11 @@ void Session::WorkerDone(const RequestPtr& request, const Result<Json>& result) 
     return;
   }
   request->rows = static_cast<int64_t>(rows->size());
-  SendDirect(
-      Json{{"id", request->id}, {"columns", *columns}, {"kind", request->kind}, {"notices", Json::array()}});
+  const auto notices = result->find("notices");
+  SendDirect(Json{{"id", request->id},
+                  {"columns", *columns},
+                  {"kind", request->kind},
+                  {"notices", notices == result->end() ? Json::array() : *notices}});
   SendDirect(Json{{"id", request->id}, {"rows", *rows}});
   FinishRequest(request, Ok());
 }
@@ -191,6 +246,7 @@ void Session::InterruptRequest(const RequestPtr& request) {
   request->cancelled = true;
   switch (request->phase) {
     case Request::Phase::kParsing:
+    case Request::Phase::kCompleting:
       return;  // answered in a moment
     case Request::Phase::kRunning:
       services_->pool->Interrupt(request->ticket);

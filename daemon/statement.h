@@ -78,9 +78,14 @@ struct FollowOutcome {
   // a pool thread whenever there may be more; nothing new is an empty result.
   std::function<Result<std::vector<std::vector<Cell>>>(Reader& reader, int64_t* after)> next;
 };
-// A synchronous run in a worker (GENERATE, EVALUATE): its "result" message becomes the reply.
+// A synchronous run in a worker (GENERATE, EVALUATE, IMPORT, EXPORT): its "result" message becomes the reply.
 struct WorkerOutcome {
   Json task;  // the first message to the worker
+  // Makes the reply of the worker's result, and takes over what it has made, on a pool thread. Without it the
+  // result's columns, rows and notices are the reply. It is called unless the statement ended before.
+  std::function<Result<Reply>(const Json& result)> complete = {};
+  // Removes what a worker left that ended without a result; on a pool thread.
+  std::function<void()> undo = {};
 };
 using Outcome = std::variant<Reply, WaitOutcome, FollowOutcome, WorkerOutcome>;
 

@@ -294,6 +294,20 @@ struct Generate {
   bool operator==(const Generate&) const = default;
 };
 
+struct ImportModel {  // IMPORT MODEL m FROM 'directory'
+  Name name;
+  Value directory;
+  Position position;
+  bool operator==(const ImportModel&) const = default;
+};
+struct ExportModel {  // EXPORT MODEL m@n TO 'directory' FORMAT safetensors
+  ModelRef model;
+  Value directory;
+  Name format;
+  Position position;
+  bool operator==(const ExportModel&) const = default;
+};
+
 // PAUSE | RESUME | CANCEL | CHECKPOINT | RETRY  JOB n, m
 struct JobVerb {
   enum class Verb { kPause, kResume, kCancel, kCheckpoint, kRetry };
@@ -355,7 +369,7 @@ struct Select {
 
 using Statement =
     std::variant<CreateModel, CreateDataset, DropModel, DropDataset, DescribeModel, DescribeDataset, Show,
-                 ShowCreate, Train, Explain, ExplainJob, Evaluate, Generate, JobVerb, AlterJob, WaitForJob,
-                 Help, Set, Reset, Let, Assert, Include, Select>;
+                 ShowCreate, Train, Explain, ExplainJob, Evaluate, Generate, ImportModel, ExportModel,
+                 JobVerb, AlterJob, WaitForJob, Help, Set, Reset, Let, Assert, Include, Select>;
 
 }  // namespace traind::grammar

@@ -115,6 +115,10 @@ class Printer {
     Put("GENERATE FROM MODEL ").Put(s.model).Put(" PROMPT ").Put(s.prompt);
     PutOptions(" USING ", s.using_options);
   }
+  void operator()(const ImportModel& s) { Put("IMPORT MODEL ").Put(s.name).Put(" FROM ").Put(s.directory); }
+  void operator()(const ExportModel& s) {
+    Put("EXPORT MODEL ").Put(s.model).Put(" TO ").Put(s.directory).Put(" FORMAT ").Put(s.format);
+  }
   void operator()(const JobVerb& s) { Put(kVerbs[static_cast<size_t>(s.verb)]).Put(" JOB ").PutList(s.jobs); }
   void operator()(const AlterJob& s) { Put("ALTER JOB ").Put(s.job).Put(" SET BUDGET ").Put(s.budget); }
   void operator()(const WaitForJob& s) { Put("WAIT FOR JOB ").PutList(s.jobs).PutTimeout(s.timeout); }

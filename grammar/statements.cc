@@ -79,6 +79,8 @@ struct Kind {
   std::string_view operator()(const ExplainJob&) const { return "EXPLAIN JOB"; }
   std::string_view operator()(const Evaluate&) const { return "EVALUATE"; }
   std::string_view operator()(const Generate&) const { return "GENERATE"; }
+  std::string_view operator()(const ImportModel&) const { return "IMPORT MODEL"; }
+  std::string_view operator()(const ExportModel&) const { return "EXPORT MODEL"; }
   std::string_view operator()(const JobVerb& verb) const { return KindOfVerb(verb.verb); }
   std::string_view operator()(const AlterJob&) const { return "ALTER JOB"; }
   std::string_view operator()(const WaitForJob&) const { return "WAIT FOR JOB"; }

@@ -321,6 +321,25 @@ prompt_word ::= PROMPT(T).                  { build->Begin(Clause::kPrompt, *T);
 generation_prompt ::= prompt_word text(V).  { build->Get<Generate>().prompt = *V; }
 generation_using ::= using_word options(L). { build->Get<Generate>().using_options = *L; }
 
+// ---- IMPORT and EXPORT.
+statement ::= IMPORT(P) MODEL name(N) FROM text(V).
+                                            { build->Start<ImportModel>(*P) = {*N, *V, P->position}; }
+
+statement ::= export.
+export_open ::= EXPORT(P) MODEL model_ref(M).
+                                            { build->Start<ExportModel>(*P).model = *M; }
+export_to_open ::= export_open export_to.
+export_to_open ::= export_to_open export_to.
+export_format_open ::= export_open export_format.
+export_format_open ::= export_format_open export_format.
+export ::= export_to_open export_format.
+export ::= export_format_open export_to.
+export ::= export export_to.
+export ::= export export_format.
+to_word ::= TO(T).                          { build->Begin(Clause::kTo, *T); }
+export_to ::= to_word text(V).              { build->Get<ExportModel>().directory = *V; }
+export_format ::= format_word name(N).      { build->Get<ExportModel>().format = *N; }
+
 // ---- Jobs.
 statement ::= PAUSE(P) JOB jobs(L).         { build->StartJobVerb(*P, JobVerb::Verb::kPause, *L); }
 statement ::= RESUME(P) JOB jobs(L).        { build->StartJobVerb(*P, JobVerb::Verb::kResume, *L); }

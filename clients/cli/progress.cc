@@ -60,8 +60,25 @@ std::string Bar(double share, const BarStyle& style) {
   return fmt::format("{}{} {:3.0f}%", bar, style.utf8 ? "" : "]", std::floor(share * 100));
 }
 
+// A statement that a worker carries out is no job: its state is the statement's name.
+bool IsStatement(const JobProgress& progress) {
+  return progress.job == 0;
+}
+
 bool IsPreparing(const JobProgress& progress) {
-  return progress.state == "PREPARING" && progress.to_prepare > 0;
+  return (progress.state == "PREPARING" || IsStatement(progress)) && progress.to_prepare > 0;
+}
+
+// The end of a text, in one line of at most `width` columns.
+std::string TailOf(std::string text, int width) {
+  std::ranges::replace_if(
+      text, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  while (DisplayWidth(text) > width && !text.empty()) {
+    size_t next = 1;
+    while (next < text.size() && (text[next] & 0xc0) == 0x80) ++next;
+    text.erase(0, next);
+  }
+  return text;
 }
 
 std::string Steps(const JobProgress& progress) {
@@ -71,6 +88,13 @@ std::string Steps(const JobProgress& progress) {
 
 // The parts, the most important first.
 std::vector<std::string> Parts(const JobProgress& progress, const BarStyle& style) {
+  if (IsStatement(progress)) {
+    std::vector<std::string> parts = {progress.state};
+    if (IsPreparing(progress)) parts.push_back(Bar(progress.prepared / progress.to_prepare, style));
+    const int width = style.width - 4 - DisplayWidth(progress.state);
+    if (!progress.text.empty()) parts.push_back(TailOf(progress.text, width));
+    return parts;
+  }
   std::vector<std::string> parts = {fmt::format("job {}", progress.job), progress.state};
   if (IsPreparing(progress)) {
     parts.push_back(Bar(progress.prepared / progress.to_prepare, style));
@@ -145,7 +169,7 @@ void Progress::Update(JobProgress progress) {
   if (std::isnan(progress.val_loss)) progress.val_loss = told.val_loss;
   told = progress;
   if (!LookAt(STDERR_FILENO).is_terminal) {
-    if (changed) WriteError(FormatState(progress) + "\n");
+    if (changed && !IsStatement(progress)) WriteError(FormatState(progress) + "\n");
     return;
   }
   if (changed && IsTerminalState(progress.state)) {

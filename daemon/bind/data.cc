@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "daemon/bind/path.h"
 #include "daemon/bind/values.h"
-#include "engine/base/limits.h"
 #include "engine/base/nearest.h"
 
 namespace traind::daemon {
@@ -28,18 +28,6 @@ Result<FileTotals> LookAtFiles(const std::string& pattern, Io& io) {
   return totals;
 }
 
-Result<std::string> AbsolutePattern(const std::string& pattern, const Context& context) {
-  if (pattern.empty()) return Status(ErrorCode::INVALID_OPTION, "a path must not be empty");
-  if (pattern.find('\0') != std::string::npos)
-    return Status(ErrorCode::INVALID_OPTION, "a path must not hold a NUL");
-  std::string path = AbsolutePath(context.session.directory, pattern);
-  if (static_cast<int64_t>(path.size()) > kMaxPathBytes) {
-    return Status(ErrorCode::INVALID_OPTION,
-                  fmt::format("the path has {} bytes; the limit is {}", path.size(), kMaxPathBytes));
-  }
-  return path;
-}
-
 // A data set's files may have changed since it was made: they are looked at again.
 Result<BoundData> WithFiles(BoundData data, const Context& context) {
   for (const std::string& pattern : data.spec.patterns) {
@@ -56,7 +44,7 @@ Result<BoundData> WithFiles(BoundData data, const Context& context) {
 Result<BoundData> FromPattern(const grammar::Value& value, const Context& context) {
   BoundData data;
   data.spec.name = value.text;
-  TRAIND_ASSIGN(std::string pattern, AbsolutePattern(value.text, context));
+  TRAIND_ASSIGN(std::string pattern, PathOf(value.text, context));
   data.spec.patterns.push_back(std::move(pattern));
   return WithFiles(std::move(data), context);
 }
@@ -98,7 +86,7 @@ Result<std::vector<std::string>> BindPatterns(const std::vector<grammar::Value>&
   std::vector<std::string> patterns;
   for (const grammar::Value& source : sources) {
     TRAIND_ASSIGN(const std::string text, BindText(source, "FROM"));
-    auto pattern = AbsolutePattern(text, context);
+    auto pattern = PathOf(text, context);
     if (!pattern.ok()) return pattern.status().At(source.position);
     const auto totals = LookAtFiles(*pattern, *context.daemon.io);
     if (!totals.ok()) return totals.status().At(source.position);

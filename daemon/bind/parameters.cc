@@ -144,6 +144,15 @@ class Replacer {
     TRAIND_TRY(Any(s.prompt));
     return (*this)(s.using_options);
   }
+  Status operator()(ImportModel& s) {
+    TRAIND_TRY((*this)(s.name));
+    return Any(s.directory);
+  }
+  Status operator()(ExportModel& s) {
+    TRAIND_TRY((*this)(s.model));
+    TRAIND_TRY(Any(s.directory));
+    return (*this)(s.format);
+  }
   Status operator()(JobVerb& s) { return (*this)(s.jobs); }
   Status operator()(AlterJob& s) {
     TRAIND_TRY((*this)(s.job));

@@ -48,6 +48,18 @@ Result<int64_t> InsertModel(Transaction& transaction, std::string_view name, con
   return transaction.last_insert_id();
 }
 
+Result<int64_t> InsertImportedModel(Transaction& transaction, std::string_view name, const ModelSpec& spec,
+                                    double now,
+                                    const std::function<Result<std::string>(int64_t model_id)>& publish) {
+  TRAIND_ASSIGN(const int64_t id, InsertModel(transaction, name, spec, now));
+  TRAIND_ASSIGN(const std::string path, publish(id));
+  TRAIND_TRY(transaction.Run(
+      "INSERT INTO _versions(model_id, version, job_id, step, tokens, val_loss, path, created_at) "
+      "VALUES (?1, 1, 0, 0, 0, NULL, ?2, ?3)",
+      {id, path, now}));
+  return id;
+}
+
 Status DeleteModel(Transaction& transaction, int64_t model_id) {
   TRAIND_TRY(transaction.Run("DELETE FROM _versions WHERE model_id = ?1", {model_id}));
   return transaction.Run("DELETE FROM _models WHERE id = ?1", {model_id});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,11 @@ Result<std::vector<std::string>> ModelNames(Connection& connection);
 // MODEL_EXISTS if there is one of that name. Returns its id.
 Result<int64_t> InsertModel(Transaction& transaction, std::string_view name, const ModelSpec& spec,
                             double now);
+// A model of that name whose version 1 was not trained here: its files are put in place by `publish`, which
+// is given the model's id and returns their directory. MODEL_EXISTS. Returns the id.
+Result<int64_t> InsertImportedModel(Transaction& transaction, std::string_view name, const ModelSpec& spec,
+                                    double now,
+                                    const std::function<Result<std::string>(int64_t model_id)>& publish);
 // Its versions' rows go too; the files are the caller's.
 Status DeleteModel(Transaction& transaction, int64_t model_id);
 

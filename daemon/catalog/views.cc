@@ -68,7 +68,7 @@ constexpr View kViews[] = {
      "SELECT node AS name, count(*) AS gpus, 'UP' AS state FROM temp._live_gpus GROUP BY node"},
     {"sys_settings", "name, value, source", "SELECT name, value, source FROM temp._live_settings"},
     {"sys_versions", "model, version, job, step, tokens, val_loss, path",
-     "SELECT m.name AS model, v.version, v.job_id AS job, v.step, v.tokens, v.val_loss, v.path "
+     "SELECT m.name AS model, v.version, nullif(v.job_id, 0) AS job, v.step, v.tokens, v.val_loss, v.path "
      "FROM main._versions v JOIN main._models m ON m.id = v.model_id"},
 };
 

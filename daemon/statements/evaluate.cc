@@ -64,8 +64,10 @@ Result<Outcome> Run(const grammar::Evaluate& statement, const Context& context) 
   TRAIND_TRY(CheckLength(data, task.sequence_length));
   task.data = data.spec;
   task.cache_directory = context.daemon.state_directory + "/cache";
-  TRAIND_ASSIGN(const plan::Plan plan, PlanForward(task.model, task.sequence_length, task.batch_sequences,
-                                                   statement.position, context));
+  TRAIND_ASSIGN(const plan::Plan plan,
+                PlanOnOneDevice(statement.position, context, [&](const DeviceSpec& device) {
+                  return plan::PlanInference(task.model, device, task.sequence_length, task.batch_sequences);
+                }));
   task.plan = plan::PlanToJson(plan);
   if (context.check) return Done(Reply{});
   return Done(WorkerOutcome{EvaluateTaskToJson(task)});

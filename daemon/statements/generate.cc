@@ -30,6 +30,18 @@ Result<std::string> BindPrompt(const grammar::Value& prompt) {
   return text;
 }
 
+// Strings of the language have no escapes, and a stop string is often the end of a line.
+std::string Unescape(const std::string& text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';
+    const char meant = next == 'n' ? '\n' : next == 't' ? '\t' : next == '\\' ? '\\' : '\0';
+    plain += meant == '\0' ? text[i] : meant;
+    if (meant != '\0') ++i;
+  }
+  return plain;
+}
+
 }  // namespace
 
 Result<Outcome> Run(const grammar::Generate& statement, const Context& context) {
@@ -38,16 +50,25 @@ Result<Outcome> Run(const grammar::Generate& statement, const Context& context) 
   TRAIND_ASSIGN(task.prompt, BindPrompt(statement.prompt));
   TRAIND_ASSIGN(const BoundOption max_tokens, OptionOrDefault(options, "max_tokens"));
   TRAIND_ASSIGN(const BoundOption temperature, OptionOrDefault(options, "temperature"));
+  TRAIND_ASSIGN(const BoundOption top_k, OptionOrDefault(options, "top_k"));
+  TRAIND_ASSIGN(const BoundOption top_p, OptionOrDefault(options, "top_p"));
+  TRAIND_ASSIGN(const BoundOption stop, OptionOrDefault(options, "stop"));
   TRAIND_ASSIGN(const BoundOption seed, OptionOrDefault(options, "seed"));
   task.max_tokens = max_tokens.integer;
   task.temperature = temperature.real;
   task.seed = seed.integer;
+  task.top_k = top_k.integer;
+  task.top_p = top_p.real;
+  task.stop = Unescape(stop.text);
   TRAIND_ASSIGN(const InferenceModel inference, BindInferenceModel(statement.model, context));
   task.model = inference.model.spec;
   task.weights = inference.weights;
   const int64_t wanted = static_cast<int64_t>(task.prompt.size()) + task.max_tokens;
-  const int64_t sequence = std::clamp<int64_t>(wanted, 1, task.model.max_position_embeddings);
-  TRAIND_ASSIGN(const plan::Plan plan, PlanForward(task.model, sequence, 1, statement.position, context));
+  task.context = std::clamp<int64_t>(wanted, 1, task.model.max_position_embeddings);
+  TRAIND_ASSIGN(const plan::Plan plan,
+                PlanOnOneDevice(statement.position, context, [&](const DeviceSpec& device) {
+                  return plan::PlanGeneration(task.model, device, task.context);
+                }));
   task.plan = plan::PlanToJson(plan);
   if (context.check) return Done(Reply{});
   return Done(WorkerOutcome{GenerateTaskToJson(task)});

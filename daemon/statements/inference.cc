@@ -23,8 +23,8 @@ Result<InferenceModel> BindInferenceModel(const grammar::ModelRef& ref, const Co
 }
 
 // It runs beside the jobs, so only what is free now counts.
-Result<plan::Plan> PlanForward(const ModelSpec& model, int64_t sequence_length, int64_t sequences,
-                               SourcePosition position, const Context& context) {
+Result<plan::Plan> PlanOnOneDevice(SourcePosition position, const Context& context,
+                                   const std::function<Result<plan::Plan>(const DeviceSpec& device)>& make) {
   const std::vector<DeviceSpec> devices =
       context.daemon.devices ? context.daemon.devices() : std::vector<DeviceSpec>();
   if (devices.empty()) {
@@ -33,7 +33,7 @@ Result<plan::Plan> PlanForward(const ModelSpec& model, int64_t sequence_length, 
   }
   Status refused;
   for (const DeviceSpec& device : devices) {
-    auto plan = plan::PlanInference(model, device, sequence_length, sequences);
+    auto plan = make(device);
     if (plan.ok()) return plan;
     if (refused.ok()) refused = plan.status();
   }

@@ -1,7 +1,7 @@
 // What EVALUATE and GENERATE share: the version, and a plan for a worker that only runs forward.
 #pragma once
 
-#include <cstdint>
+#include <functional>
 #include <string>
 
 #include "daemon/catalog/models.h"
@@ -20,8 +20,9 @@ struct InferenceModel {
 // NO_SUCH_VERSION also for a model that has none yet.
 Result<InferenceModel> BindInferenceModel(const grammar::ModelRef& ref, const Context& context);
 
-// NO_FEASIBLE_PLAN at `position` if the worker would not fit beside what runs now.
-Result<plan::Plan> PlanForward(const ModelSpec& model, int64_t sequence_length, int64_t sequences,
-                               SourcePosition position, const Context& context);
+// The plan that `make` makes for the first device where it fits beside what runs now; else its error, at
+// `position`.
+Result<plan::Plan> PlanOnOneDevice(SourcePosition position, const Context& context,
+                                   const std::function<Result<plan::Plan>(const DeviceSpec& device)>& make);
 
 }  // namespace traind::daemon

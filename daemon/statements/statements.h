@@ -23,6 +23,8 @@ Result<Outcome> Run(const grammar::Explain& statement, const Context& context);
 Result<Outcome> Run(const grammar::ExplainJob& statement, const Context& context);
 Result<Outcome> Run(const grammar::Evaluate& statement, const Context& context);
 Result<Outcome> Run(const grammar::Generate& statement, const Context& context);
+Result<Outcome> Run(const grammar::ImportModel& statement, const Context& context);
+Result<Outcome> Run(const grammar::ExportModel& statement, const Context& context);
 Result<Outcome> Run(const grammar::JobVerb& statement, const Context& context);
 Result<Outcome> Run(const grammar::AlterJob& statement, const Context& context);
 Result<Outcome> Run(const grammar::WaitForJob& statement, const Context& context);

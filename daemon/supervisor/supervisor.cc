@@ -231,9 +231,10 @@ int64_t Supervisor::ReservedBytes() const {
   return reserved_bytes_;
 }
 
-int64_t Supervisor::RunTask(Json task, std::function<void(const Result<Json>&)> done) {
+int64_t Supervisor::RunTask(Json task, std::function<void(const Json&)> progress,
+                            std::function<void(const Result<Json>&)> done) {
   const int64_t run = ++last_task_;
-  tasks_[run] = std::make_unique<TaskRun>(&tools_, std::move(task),
+  tasks_[run] = std::make_unique<TaskRun>(&tools_, std::move(task), std::move(progress),
                                           [this, run, done = std::move(done)](const Result<Json>& result) {
                                             if (tasks_.erase(run) == 0) return;  // cancelled
                                             done(result);

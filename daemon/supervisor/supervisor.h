@@ -1,5 +1,5 @@
 // The supervisor: owns every worker process. It takes jobs off the queue, runs their attempts, carries out
-// what users ask of them, and runs the workers of GENERATE and EVALUATE. On the loop.
+// what users ask of them, and runs the workers of statements such as GENERATE. On the loop.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,9 @@ class Supervisor {
   void Abandon();
 
   // Runs a worker statement. `done` is called once, later, with the worker's "result" message or why there is
-  // none; not after CancelTask.
-  int64_t RunTask(Json task, std::function<void(const Result<Json>&)> done);
+  // none; not after CancelTask. `progress` is called before, with what the worker tells of its work.
+  int64_t RunTask(Json task, std::function<void(const Json&)> progress,
+                  std::function<void(const Result<Json>&)> done);
   void CancelTask(int64_t run);
 
   // From any thread.

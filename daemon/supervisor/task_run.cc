@@ -24,17 +24,26 @@ int64_t PredictedBytes(const Json& task) {
   return bytes.ok() ? *bytes : 0;
 }
 
+// Whether the task writes files that its worker removes when it is told to stop.
+bool FillsADirectory(const Json& task) {
+  const auto type = GetStringOr(task, "type", "");
+  return type.ok() && (*type == "import" || *type == "export");
+}
+
 }  // namespace
 
-TaskRun::TaskRun(const SupervisorTools* tools, Json task, std::function<void(const Result<Json>&)> done)
+TaskRun::TaskRun(const SupervisorTools* tools, Json task, std::function<void(const Json&)> progress,
+                 std::function<void(const Result<Json>&)> done)
     : tools_(tools),
       task_(std::move(task)),
       predicted_bytes_(PredictedBytes(task_)),
+      progress_(std::move(progress)),
       done_(std::move(done)),
       self_(std::make_shared<TaskRun*>(this)) {}
 
 TaskRun::~TaskRun() {
   *self_ = nullptr;
+  if (worker_ && FillsADirectory(task_)) worker_->Abandon();
 }
 
 void TaskRun::Start(const std::string& worker_program) {
@@ -80,6 +89,8 @@ void TaskRun::Received(const Json& message) {
     const auto error = message.find("error");
     const Status failure = error == message.end() ? Ok() : StatusFromJson(*error);
     result_ = failure.ok() ? Status(ErrorCode::INTERNAL, "the worker failed without an error") : failure;
+  } else if (type == "preparing" || type == "text") {
+    if (progress_) progress_(message);
   } else if (type == "log") {
     Log(LogLevel::kInfo, "statement's worker: {}",
         GetStringOr(message, "text", "").ok() ? *GetStringOr(message, "text", "") : std::string());

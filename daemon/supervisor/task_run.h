@@ -1,4 +1,5 @@
-// One GENERATE or EVALUATE: a worker that is given a task and answers with a result. On the loop.
+// One statement that a worker carries out (GENERATE, EVALUATE, IMPORT, EXPORT): a worker that is given a task
+// and answers with a result. On the loop.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,12 @@ namespace traind::daemon {
 
 class TaskRun {
  public:
-  TaskRun(const SupervisorTools* tools, Json task, std::function<void(const Result<Json>&)> done);
-  ~TaskRun();  // kills the worker
+  // `progress`, which may be empty, is called with each message of type "preparing" or "text".
+  TaskRun(const SupervisorTools* tools, Json task, std::function<void(const Json&)> progress,
+          std::function<void(const Result<Json>&)> done);
+  // Kills the worker; one that fills a directory is let go instead: it stops at once, and removes what it has
+  // written.
+  ~TaskRun();
 
   void Start(const std::string& worker_program);
   bool started() const { return started_; }
@@ -36,6 +41,7 @@ class TaskRun {
   const SupervisorTools* const tools_;
   const Json task_;
   int64_t predicted_bytes_ = 0;
+  std::function<void(const Json&)> progress_;
   std::function<void(const Result<Json>&)> done_;
   std::shared_ptr<TaskRun*> self_;  // what pool work holds; null once this is gone
   std::unique_ptr<WorkerProcess> worker_;

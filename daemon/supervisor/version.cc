@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "daemon/catalog/models.h"
 #include "engine/base/fault.h"
 #include "engine/base/publish.h"
 #include "engine/format/manifest.h"
@@ -24,6 +25,34 @@ bool IsModelFile(const format::Manifest& manifest, const std::string& name) {
 std::string VersionDirectory(const std::string& state_directory, int64_t model_id, int64_t version) {
   return fmt::format("{}/models/{}/{}", state_directory, model_id, version);
 }
+
+Status RemoveTornImports(Io& io, const std::string& state_directory) {
+  const std::string models = state_directory + "/models";
+  TRAIND_ASSIGN(const FileInfo info, io.Stat(models));
+  return info.kind == FileKind::kDirectory ? RemoveTemporaries(io, models) : Ok();
+}
+
+namespace {
+
+Status LinkIfThere(Io& io, const std::string& from, const std::string& to) {
+  TRAIND_ASSIGN(const FileInfo info, io.Stat(from));
+  return info.kind == FileKind::kRegular ? io.HardLink(from, to) : Ok();
+}
+
+// What goes with a version besides its model files is handed on from the one that training began with.
+Status LinkCompanions(Reader& reader, Io& io, const JobRecord& job, const std::string& directory) {
+  TRAIND_ASSIGN(const auto began_from, LookUpVersion(reader, job.model_id, job.from_version));
+  if (!began_from) return Ok();
+  for (const std::string_view name : format::kCompanionFiles) {
+    TRAIND_TRY(
+        LinkIfThere(io, fmt::format("{}/{}", began_from->path, name), fmt::format("{}/{}", directory, name)));
+  }
+  const std::string_view original = format::kOriginalConfigName;
+  return LinkIfThere(io, fmt::format("{}/{}", began_from->path, original),
+                     fmt::format("{}/{}", directory, original));
+}
+
+}  // namespace
 
 Result<PublishedVersion> LinkVersion(Reader& reader, Io& io, const std::string& state_directory,
                                      const JobRecord& job, const CheckpointRecord& checkpoint) {
@@ -52,6 +81,7 @@ Result<PublishedVersion> LinkVersion(Reader& reader, Io& io, const std::string& 
     if (!IsModelFile(manifest, file.name)) continue;
     TRAIND_TRY(io.HardLink(checkpoint.path + "/" + file.name, temporary + "/" + file.name));
   }
+  TRAIND_TRY(LinkCompanions(reader, io, job, temporary));
   TRAIND_TRY(PassFaultPoint(FaultPoint::version_publish));
   TRAIND_TRY(PublishDirectory(io, temporary, version.path));
   return version;

@@ -28,6 +28,19 @@ inline constexpr std::string_view kWeightsName = "model.safetensors";
 inline constexpr std::string_view kConfigName = "config.json";
 inline constexpr std::string_view kMetricsName = "metrics.jsonl";
 
+// What goes with a version besides: the files of its tokenizer, and of an imported model the config.json that
+// it came with. They are handed on to the versions that are trained from it.
+inline constexpr std::string_view kOriginalConfigName = "original_config.json";
+inline constexpr std::string_view kCompanionFiles[] = {"tokenizer.json",
+                                                       "tokenizer_config.json",
+                                                       "tokenizer.model",
+                                                       "special_tokens_map.json",
+                                                       "added_tokens.json",
+                                                       "vocab.json",
+                                                       "merges.txt",
+                                                       "chat_template.jinja",
+                                                       "generation_config.json"};
+
 struct ManifestFile {
   std::string name;
   int64_t bytes = 0;

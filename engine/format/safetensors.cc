@@ -41,7 +41,30 @@ Status SafetensorsFile::ReadRange(const TensorInfo& tensor, int64_t begin, std::
                   fmt::format("{}: tensor '{}' has {} elements; {} from {} were asked for", path_,
                               tensor.name, tensor.elements(), out.size(), begin));
   }
-  return file_->ReadAt(tensor.offset + 4 * begin, std::as_writable_bytes(out));
+  if (!HoldsWeights(tensor.type)) {
+    return Status(ErrorCode::DAMAGED_FILE,
+                  fmt::format("{}: at byte {}: tensor '{}' holds neither F32 nor BF16 nor F16", path_,
+                              tensor.offset, tensor.name),
+                  "weights are read in these types only");
+  }
+  const int64_t first = tensor.offset + StoredBytes(tensor.type) * begin;
+  if (tensor.type == StoredType::kF32) return file_->ReadAt(first, std::as_writable_bytes(out));
+  return ReadConverted(tensor.type, first, out);
+}
+
+// Half precision, piece by piece.
+Status SafetensorsFile::ReadConverted(StoredType type, int64_t offset, std::span<float> out) const {
+  constexpr size_t kPieceElements = 65536;
+  std::vector<std::byte> stored(2 * std::min(out.size(), kPieceElements));
+  while (!out.empty()) {
+    const auto piece = out.first(std::min(out.size(), kPieceElements));
+    const std::span<std::byte> bytes = std::span(stored).first(2 * piece.size());
+    TRAIND_TRY(file_->ReadAt(offset, bytes));
+    ConvertToFloat(type, bytes, piece);
+    offset += std::ssize(bytes);
+    out = out.subspan(piece.size());
+  }
+  return Ok();
 }
 
 Status WriteSafetensors(std::span<const TensorToWrite> tensors, WritableFile* file) {

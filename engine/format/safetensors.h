@@ -25,14 +25,17 @@ class SafetensorsFile {
   // nullptr if there is none of that name.
   const TensorInfo* Find(std::string_view name) const;
 
-  // Reads the named tensor into `out`; DAMAGED_FILE if it is missing or has another shape.
+  // Reads the named tensor into `out`, as ReadRange; DAMAGED_FILE if it is missing or has another shape.
   Status Read(std::string_view name, std::span<const int64_t> shape, std::span<float> out) const;
-  // Reads elements [begin, begin + out.size()) of a tensor of this file.
+  // Reads elements [begin, begin + out.size()) of a tensor of this file as fp32; DAMAGED_FILE if it holds
+  // another type than F32, BF16 and F16.
   Status ReadRange(const TensorInfo& tensor, int64_t begin, std::span<float> out) const;
 
  private:
   SafetensorsFile(std::string path, std::unique_ptr<ReadableFile> file, std::vector<TensorInfo> tensors)
       : path_(std::move(path)), file_(std::move(file)), tensors_(std::move(tensors)) {}
+
+  Status ReadConverted(StoredType type, int64_t offset, std::span<float> out) const;
 
   std::string path_;
   std::unique_ptr<ReadableFile> file_;

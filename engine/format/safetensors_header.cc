@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "engine/base/json.h"
@@ -130,10 +131,11 @@ struct RawTensor {
   std::string name;
   std::vector<int64_t> shape;
   std::array<int64_t, 2> offsets = {};
+  StoredType type = StoredType::kF32;
   bool has_dtype = false, has_shape = false, has_offsets = false;
 };
 
-// Accepts exactly {"name": {"dtype": "F32", "shape": […], "data_offsets": [b, e]}, "__metadata__": {…}}.
+// Accepts exactly {"name": {"dtype": "BF16", "shape": […], "data_offsets": [b, e]}, "__metadata__": {…}}.
 // Every handler returns false to stop; complaint() then says why.
 class HeaderHandler : public nlohmann::json_sax<Json> {
  public:
@@ -178,8 +180,9 @@ class HeaderHandler : public nlohmann::json_sax<Json> {
   bool string(string_t& text) override {
     if (place_ == Place::kMetadata) return true;
     if (place_ != Place::kDtype) return Stop("a string where none belongs");
-    if (text != "F32")
-      return Stop(fmt::format("tensor '{}' has dtype '{}'; F32 is read", name(), Short(text)));
+    const std::optional<StoredType> type = ParseStoredType(text);
+    if (!type) return Stop(fmt::format("tensor '{}' has the unknown dtype '{}'", name(), Short(text)));
+    tensors_.back().type = *type;
     return Go(Place::kTensor);
   }
 
@@ -310,9 +313,9 @@ Result<int64_t> ReadHeaderLength(const ReadableFile& file, const std::string& pa
   return header_bytes;
 }
 
-// Bytes of an fp32 tensor, or -1 if they do not fit 63 bits.
-int64_t BytesOf(const std::vector<int64_t>& shape) {
-  int64_t bytes = 4;
+// Bytes of a tensor, or -1 if they do not fit 63 bits.
+int64_t BytesOf(StoredType type, const std::vector<int64_t>& shape) {
+  int64_t bytes = StoredBytes(type);
   bool overflow = false;
   for (const int64_t extent : shape) overflow |= __builtin_mul_overflow(bytes, extent, &bytes);
   // A zero later in the shape must not hide an overflow before it.
@@ -327,7 +330,7 @@ Result<std::vector<TensorInfo>> Place(std::vector<RawTensor> raw, int64_t data_b
   tensors.reserve(raw.size());
   int64_t end = 0;
   for (RawTensor& tensor : raw) {
-    const int64_t bytes = BytesOf(tensor.shape);
+    const int64_t bytes = BytesOf(tensor.type, tensor.shape);
     if (tensor.offsets[0] != end) {
       return Damaged(
           path, data_begin + end,
@@ -343,7 +346,8 @@ Result<std::vector<TensorInfo>> Place(std::vector<RawTensor> raw, int64_t data_b
     if (end > file_bytes - data_begin) {
       return Damaged(path, file_bytes, fmt::format("the file ends inside tensor '{}'", tensor.name));
     }
-    tensors.push_back({std::move(tensor.name), std::move(tensor.shape), data_begin + end - bytes, bytes});
+    tensors.push_back(
+        {std::move(tensor.name), std::move(tensor.shape), data_begin + end - bytes, bytes, tensor.type});
   }
   if (data_begin + end != file_bytes) {
     return Damaged(path, data_begin + end,
@@ -386,7 +390,7 @@ std::string MakeSafetensorsHeader(std::span<const NamedShape> tensors) {
   int64_t end = 0;
   for (const NamedShape& tensor : tensors) {
     const int64_t begin = end;
-    end += BytesOf(tensor.shape);
+    end += BytesOf(StoredType::kF32, tensor.shape);
     header[tensor.name] = {{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
   }
   std::string text = header.dump();

@@ -3,6 +3,7 @@
 
 #include "engine/ops/attention.h"
 #include "engine/ops/bias.h"
+#include "engine/ops/cached_attention.h"
 #include "engine/ops/cross_entropy.h"
 #include "engine/ops/elementwise.h"
 #include "engine/ops/embedding.h"
@@ -104,10 +105,11 @@ Status RmsNorm(const OpCall& call, const Operands& at, Execution* run) {
 
 template <typename T>
 Status Position(const OpCall& call, const Operands& at, Execution* run) {
-  const ops::PositionShape shape{run->sequences, run->sequence_length, call.dimensions.input,
-                                 call.dimensions.output};
+  const ops::PositionShape shape{run->sequences, run->sequence_length,
+                                 call.dimensions.input - run->first_position, call.dimensions.output};
   if (call.pass == Pass::kForward) {
-    return ops::PositionForward(run->context, shape, at.Of<T>(Role::kWeight), at.Of<T>(Role::kInput));
+    const T* first = at.Of<T>(Role::kWeight) + run->first_position * call.dimensions.output;
+    return ops::PositionForward(run->context, shape, first, at.Of<T>(Role::kInput));
   }
   TRAIND_ASSIGN(float* gradient, at.GradientToAddTo());
   return ops::PositionBackwardWeight(run->context, shape, at.Of<T>(Role::kOutputGradient), gradient);
@@ -188,7 +190,17 @@ Status Rope(const OpCall& call, const Operands& at, Execution* run) {
   const ops::RopeShape shape{run->sequences, run->sequence_length, call.dimensions.heads,
                              call.dimensions.kv_heads, call.dimensions.head_size};
   auto rotate = call.pass == Pass::kForward ? ops::RopeForward<T> : ops::RopeBackwardInput<T>;
-  return rotate(run->context, shape, at.Float(Role::kTable), at.Of<T>(Role::kInput));
+  const float* table = at.Float(Role::kTable) + run->first_position * call.dimensions.head_size;
+  return rotate(run->context, shape, table, at.Of<T>(Role::kInput));
+}
+
+// Text is generated in fp32.
+Status CachedAttention(const OpCall& call, const Operands& at, Execution* run) {
+  const ops::CachedAttentionShape shape{
+      run->rows(),           run->first_position,      run->table.context,
+      call.dimensions.heads, call.dimensions.kv_heads, call.dimensions.head_size};
+  return ops::CachedAttentionForward(run->context, shape, at.Float(Role::kInput), at.Float(Role::kCache),
+                                     at.Float(Role::kOutput));
 }
 
 template <typename T>
@@ -263,6 +275,8 @@ Status ExecuteTyped(const OpCall& call, Execution* run) {
       return Rope<T>(call, at, run);
     case OpKind::kAttention:
       return Attention<T>(call, at, run);
+    case OpKind::kCachedAttention:
+      return CachedAttention(call, at, run);
     case OpKind::kSwiglu:
       return Swiglu<T>(call, at, run);
     case OpKind::kGelu:

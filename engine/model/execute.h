@@ -19,8 +19,9 @@ struct Execution {
   bool first_micro_batch = true;  // gradients begin anew
   int64_t sequences = 0;          // rows that are in use: at most the table's
   int64_t sequence_length = 0;
-  int64_t last_row = 0;      // whose logits `predict` wants
-  float gradient_scale = 1;  // of the loss: 1 / tokens of the step
+  int64_t last_row = 0;        // whose logits `predict` wants
+  int64_t first_position = 0;  // of the rows of `predict`
+  float gradient_scale = 1;    // of the loss: 1 / tokens of the step
   const ops::AdamwSettings* update = nullptr;
   double loss_sum = 0;
   double square_sum = 0;

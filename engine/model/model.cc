@@ -18,10 +18,6 @@ namespace {
 
 using plan::InstructionKind;
 
-// While generating, lengths are rounded up to this, so that few shapes of matrix products need preparing;
-// causal attention keeps what lies behind the context from mattering.
-constexpr int64_t kPredictGranularity = 32;
-
 ops::RopeFrequencies FrequenciesOf(const ModelSpec& model) {
   ops::RopeFrequencies frequencies;
   frequencies.theta = model.rope_theta;
@@ -70,8 +66,8 @@ Model::~Model() = default;
 
 Status Model::FillTables() {
   if (table_.FindSlot(plan::kRopeSlot) == nullptr) return Ok();
-  return ops::RopeTable(table_.sequence_length, table_.model.head_size(), FrequenciesOf(table_.model),
-                        Floats(plan::kRopeSlot).data());
+  return ops::RopeTable(std::max(table_.sequence_length, table_.context), table_.model.head_size(),
+                        FrequenciesOf(table_.model), Floats(plan::kRopeSlot).data());
 }
 
 // A product is prepared by being computed: on whatever its operands hold, into slots that mean nothing yet.
@@ -154,16 +150,18 @@ Status Model::Validate(int64_t sequences) {
   return RunProgram({InstructionKind::kValidate}, {sequences, table_.sequence_length}, nullptr);
 }
 
-Result<std::span<const float>> Model::Predict(std::span<const int32_t> context) {
-  if (context.empty()) return Status(ErrorCode::INTERNAL, "nothing to predict from");
-  const auto kept = std::min<int64_t>(static_cast<int64_t>(context.size()), table_.sequence_length);
-  const std::span<int32_t> input = tokens();
-  std::ranges::copy(context.last(static_cast<size_t>(kept)), input.begin());
-  const int64_t padded = std::min(
-      table_.sequence_length, (kept + kPredictGranularity - 1) / kPredictGranularity * kPredictGranularity);
-  std::fill(input.begin() + kept, input.begin() + padded, 0);
-  last_row_ = kept - 1;
-  TRAIND_TRY(RunProgram({InstructionKind::kPredict}, {1, padded}, nullptr));
+Result<std::span<const float>> Model::Predict(std::span<const int32_t> tokens, int64_t first_position) {
+  const int64_t count = std::ssize(tokens);
+  if (count < 1 || count > table_.sequence_length || first_position < 0 ||
+      first_position > table_.context - count) {
+    return Status(ErrorCode::INTERNAL, std::to_string(count) + " tokens from position " +
+                                           std::to_string(first_position) + " where " +
+                                           std::to_string(table_.sequence_length) + " at once and " +
+                                           std::to_string(table_.context) + " in all fit");
+  }
+  std::ranges::copy(tokens, this->tokens().begin());
+  first_position_ = first_position;
+  TRAIND_TRY(RunProgram({InstructionKind::kPredict}, {1, count}, nullptr));
   return std::span<const float>(Floats(plan::kNextLogitsSlot));
 }
 
@@ -195,7 +193,9 @@ Status Model::RunProgram(const plan::Instruction& instruction, ActiveRows rows,
   run.first_micro_batch = instruction.micro_batch == 0;
   run.sequences = rows.sequences;
   run.sequence_length = rows.sequence_length;
-  run.last_row = last_row_;
+  const bool predicts = instruction.kind == InstructionKind::kPredict;
+  run.last_row = rows.sequence_length - 1;
+  run.first_position = predicts ? first_position_ : 0;
   run.gradient_scale = static_cast<float>(1.0 / static_cast<double>(step_tokens));
   run.update = update;
   if (guard_ != nullptr && BeginsAnew(instruction)) guard_->Reset();

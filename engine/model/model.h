@@ -84,9 +84,10 @@ class Model {
   // Executes `validate` on the first `sequences` sequences of the micro-batch.
   Status Validate(int64_t sequences);
 
-  // Executes `predict`: the logits of the token that follows `context`, of which the last sequence_length
-  // count. Valid until the next call.
-  Result<std::span<const float>> Predict(std::span<const int32_t> context);
+  // Executes `predict` on tokens that stand at the positions from `first_position` on, whose keys and values
+  // are kept: those before must have been given before. At most table().sequence_length tokens, within
+  // table().context positions. The logits of the token that follows; valid until the next call.
+  Result<std::span<const float>> Predict(std::span<const int32_t> tokens, int64_t first_position);
 
   // What loss and validate added since the last call.
   LossSum TakeLoss();
@@ -120,7 +121,7 @@ class Model {
   bool weights_shown_ = true;             // others may have written them
   LossSum loss_;
   double square_norm_ = 0;
-  int64_t last_row_ = 0;  // of the context that Predict was given
+  int64_t first_position_ = 0;  // of the tokens that Predict was given
   std::atomic<int64_t> completed_operators_ = 0;
 };
 

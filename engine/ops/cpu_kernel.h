@@ -16,6 +16,7 @@ namespace traind::ops::TRAIND_KERNELS {
 void InstallAdamw(CpuKernels& table);
 void InstallAttention(CpuKernels& table);
 void InstallBias(CpuKernels& table);
+void InstallCachedAttention(CpuKernels& table);
 void InstallCrossEntropy(CpuKernels& table);
 void InstallElementwise(CpuKernels& table);
 void InstallEmbedding(CpuKernels& table);

@@ -11,6 +11,7 @@ const CpuKernels& Kernels() {
     InstallAdamw(filled);
     InstallAttention(filled);
     InstallBias(filled);
+    InstallCachedAttention(filled);
     InstallCrossEntropy(filled);
     InstallElementwise(filled);
     InstallEmbedding(filled);

@@ -17,6 +17,7 @@ namespace traind::ops {
 
 struct AdamwFactors;
 struct AttentionShape;
+struct CachedAttentionShape;
 struct MatmulShape;
 struct RopeShape;
 
@@ -70,6 +71,8 @@ struct CpuKernels {
   TypedKernels<float> fp32;
   TypedKernels<Bfloat16> bf16;
 
+  void (*cached_attention_forward)(int threads, const CachedAttentionShape& shape, const float* qkv,
+                                   float* cache, float* out);
   // `workspace` has LinearWorkspaceBytes(threads).
   void (*matmul)(int threads, const MatmulShape& shape, const float* a, const float* b, float* c,
                  char* workspace);

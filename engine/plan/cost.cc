@@ -21,11 +21,11 @@ struct OpRate {
   double share;
 };
 constexpr OpRate kRates[kOpKinds] = {
-    {OpKind::kEmbedding, 1, 0.06},     {OpKind::kPosition, 1, 0.06}, {OpKind::kRmsNorm, 6, 0.17},
-    {OpKind::kLayerNorm, 8, 0.17},     {OpKind::kLinear, 0, 0.97},   {OpKind::kRope, 3, 0.25},
-    {OpKind::kAttention, 0, 0.55},     {OpKind::kSwiglu, 20, 0.70},  {OpKind::kGelu, 20, 0.70},
-    {OpKind::kCrossEntropy, 20, 0.33}, {OpKind::kFill, 0, 0.10},     {OpKind::kAdd, 1, 0.06},
-    {OpKind::kSquareNorm, 2, 0.12},    {OpKind::kAdamw, 16, 0.43},
+    {OpKind::kEmbedding, 1, 0.06}, {OpKind::kPosition, 1, 0.06},        {OpKind::kRmsNorm, 6, 0.17},
+    {OpKind::kLayerNorm, 8, 0.17}, {OpKind::kLinear, 0, 0.97},          {OpKind::kRope, 3, 0.25},
+    {OpKind::kAttention, 0, 0.55}, {OpKind::kCachedAttention, 0, 0.25}, {OpKind::kSwiglu, 20, 0.70},
+    {OpKind::kGelu, 20, 0.70},     {OpKind::kCrossEntropy, 20, 0.33},   {OpKind::kFill, 0, 0.10},
+    {OpKind::kAdd, 1, 0.06},       {OpKind::kSquareNorm, 2, 0.12},      {OpKind::kAdamw, 16, 0.43},
 };
 
 // Entering an operator.
@@ -47,7 +47,8 @@ double Reached(int64_t extent, double half) {
 double Share(const OpCall& call) {
   const OpDimensions& size = call.dimensions;
   const double share = kRates[static_cast<int>(call.kind)].share;
-  if (call.kind == OpKind::kAttention) return share * Reached(size.head_size, kHalfOfHead);
+  const bool attends = call.kind == OpKind::kAttention || call.kind == OpKind::kCachedAttention;
+  if (attends) return share * Reached(size.head_size, kHalfOfHead);
   if (call.kind != OpKind::kLinear) return share;
   return share * Reached(size.rows, kHalfOfLinear) * Reached(size.input, kHalfOfLinear) *
          Reached(size.output, kHalfOfLinear);
@@ -75,6 +76,8 @@ double Flops(const OpCall& call) {
   switch (call.kind) {
     case OpKind::kLinear:
       return 2 * D(size.rows) * D(size.input) * D(size.output);
+    case OpKind::kCachedAttention:  // each new position over the whole cache
+      return 4 * D(size.rows) * D(size.heads) * D(size.sequence_length) * D(size.head_size);
     case OpKind::kAttention:
       return AttentionFlops(call);
     case OpKind::kEmbedding:

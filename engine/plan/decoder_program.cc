@@ -34,8 +34,9 @@ DecoderProgram::DecoderProgram(const DecoderSizes& sizes, TableBuilder* builder)
   tokens_ = builder_->AddSlot(std::string(kTokensSlot), SlotClass::kData, token_bytes, Span::kAlways);
   targets_ = builder_->AddSlot(std::string(kTargetsSlot), SlotClass::kData, token_bytes, Span::kAlways);
   if (!traits_.learned_positions) {
-    rope_ = builder_->AddSlot(std::string(kRopeSlot), SlotClass::kTables,
-                              Product({sizes.sequence_length, sizes.model.head_size(), 4}), Span::kAlways);
+    rope_ = builder_->AddSlot(
+        std::string(kRopeSlot), SlotClass::kTables,
+        Product({std::max(sizes.sequence_length, sizes.context), sizes.model.head_size(), 4}), Span::kAlways);
   }
   const int64_t workspace_bytes =
       std::max({LinearWorkspaceBytes(sizes.threads),
@@ -161,12 +162,26 @@ void DecoderProgram::QueryKeyValue(const std::string& name, int64_t index, Layer
 
 void DecoderProgram::Attend(const std::string& name, int64_t index, Layer* layer) {
   layer->attention = Rows(name + "attention", query_);
+  if (caching_) return AttendCached(index, *layer);
   layer->log_sum_exp = Statistics(name + "attention.log_sum_exp", sizes_.model.num_attention_heads);
   Emit(Op(OpKind::kAttention, Pass::kForward, index, fused_, query_)
            .Read(Role::kInput, layer->query_key_value)
            .Write(Role::kOutput, layer->attention)
            .Write(Role::kStatistic, layer->log_sum_exp)
            .Scratch(workspace_)
+           .Take());
+}
+
+// The keys and values of all positions so far lie in a slot of the layer's own.
+void DecoderProgram::AttendCached(int64_t index, const Layer& layer) {
+  OpDimensions dimensions = Dimensions(fused_, query_);
+  dimensions.sequence_length = sizes_.context;
+  const int32_t cache = builder_->AddSlot("cache.layers." + std::to_string(index), SlotClass::kCache,
+                                          Product({sizes_.context, fused_ - query_, 4}), Span::kAlways);
+  Emit(OpBuilder(*builder_, OpKind::kCachedAttention, Pass::kForward, index, dimensions)
+           .Read(Role::kInput, layer.query_key_value)
+           .Update(Role::kCache, cache)
+           .Write(Role::kOutput, layer.attention)
            .Take());
 }
 
@@ -251,7 +266,9 @@ void DecoderProgram::Forward(const std::string& prefix) {
 }
 
 void DecoderProgram::Predict(const std::string& prefix) {
+  caching_ = true;
   const int32_t normed = ForwardBody(prefix);
+  caching_ = false;
   logits_ = builder_->AddSlot(std::string(kNextLogitsSlot), SlotClass::kLogits,
                               SaturatingMultiply(sizes_.model.vocab_size, 4), Span::kAlways);
   OpDimensions one = Dimensions(hidden_, sizes_.model.vocab_size);

@@ -19,6 +19,7 @@ struct DecoderSizes {
   Recompute recompute = Recompute::kNone;  // of Backward
   bool trains = false;
   DType type = DType::kFloat32;  // of activations and of the weights that are read
+  int64_t context = 0;           // positions whose keys and values are kept for Predict
 };
 
 // Adds the slots and calls of a model to a builder, program by program.
@@ -32,7 +33,8 @@ class DecoderProgram {
   // From tokens to logits. Slot names begin with `prefix`; what it leaves is kept for Loss and Backward, if
   // called.
   void Forward(const std::string& prefix);
-  // As Forward, but only the logits of one row, the next token's.
+  // The same for the next positions of one sequence whose keys and values are kept, and only the logits of
+  // one row, the next token's.
   void Predict(const std::string& prefix);
   void Loss();                       // of the last Forward; leaves the gradient of the logits
   void LossOnly();                   // of the last Forward; leaves nothing
@@ -68,6 +70,7 @@ class DecoderProgram {
   void InputNorm(const std::string& name, int64_t index, int32_t residual, Layer* layer);
   void QueryKeyValue(const std::string& name, int64_t index, Layer* layer);
   void Attend(const std::string& name, int64_t index, Layer* layer);
+  void AttendCached(int64_t index, const Layer& layer);
   void AttentionOutput(const std::string& name, int64_t index, Layer* layer);
   void MiddleNorm(const std::string& name, int64_t index, int32_t residual, Layer* layer);
   void Widen(const std::string& name, int64_t index, Layer* layer);
@@ -111,6 +114,7 @@ class DecoderProgram {
   std::vector<Layer> layers_;
   int32_t final_ = -1, final_norm_ = -1, final_statistic_ = -1, logits_ = -1;
   std::string prefix_;
+  bool caching_ = false;
   BackwardForm form_ = BackwardForm::kJoint;
   std::vector<OpCall> calls_;
 };

@@ -43,6 +43,7 @@ MemoryTable EmptyTable(const DecoderSizes& sizes, int64_t micro_batches) {
   table.sequence_length = sizes.sequence_length;
   table.micro_batches = micro_batches;
   table.threads = sizes.threads;
+  table.context = sizes.context;
   table.parameters = ParameterTable(sizes.model);
   table.parameter_elements = LayoutOf(sizes.model).total;
   return table;
@@ -52,8 +53,8 @@ MemoryTable EmptyTable(const DecoderSizes& sizes, int64_t micro_batches) {
 
 std::string_view SlotClassName(SlotClass slot_class) {
   static constexpr std::string_view kNames[kSlotClasses] = {
-      "weights", "gradients", "master", "moments", "activations",
-      "logits",  "workspace", "tables", "data",    "host staging"};
+      "weights",   "gradients", "master", "moments", "activations", "logits",
+      "workspace", "tables",    "data",   "cache",   "host staging"};
   return kNames[static_cast<int>(slot_class)];
 }
 
@@ -108,6 +109,19 @@ Result<MemoryTable> BuildInferenceTable(const ModelSpec& model, int64_t sequence
   builder.Begin(InstructionKind::kValidate);
   program.Forward("validate.");
   program.LossOnly();
+  return builder.Finish(options.reuse);
+}
+
+Result<MemoryTable> BuildGenerationTable(const ModelSpec& model, int64_t context,
+                                         const TableOptions& options) {
+  TRAIND_TRY(CheckModel(model, context));
+  const DecoderSizes sizes{.model = model,
+                           .sequences = 1,
+                           .sequence_length = std::min(context, kPredictTokens),
+                           .threads = options.threads,
+                           .context = context};
+  TableBuilder builder(EmptyTable(sizes, 1));
+  DecoderProgram program(sizes, &builder);
   builder.Begin(InstructionKind::kPredict);
   program.Predict("predict.");
   return builder.Finish(options.reuse);

@@ -32,9 +32,10 @@ enum class SlotClass {
   kWorkspace,
   kTables,
   kData,         // tokens and targets of a micro-batch
+  kCache,        // keys and values of a text that is generated
   kHostStaging,  // a checkpoint on its way to the disk
 };
-inline constexpr int kSlotClasses = 10;
+inline constexpr int kSlotClasses = 11;
 std::string_view SlotClassName(SlotClass slot_class);  // "host staging"
 
 struct Slot {
@@ -70,6 +71,7 @@ struct MemoryTable {
   int64_t sequence_length = 0;
   int64_t micro_batches = 1;
   int64_t threads = 1;
+  int64_t context = 0;  // positions that the cache holds; 0 without one
   std::vector<Parameter> parameters;
   int64_t parameter_elements = 0;
   std::vector<Slot> slots;
@@ -101,10 +103,16 @@ inline constexpr int64_t kMaxHeadSize = 256;
 Result<MemoryTable> BuildTrainingTable(const ModelSpec& model, const TrainingSpec& training,
                                        const Strategy& strategy, const TableOptions& options);
 
-// The table of a worker that only evaluates (`validate`) or generates (`predict`): weights, and the
-// activations of `sequences` sequences at a time.
+// The table of a worker that only evaluates (`validate`): weights, and the activations of `sequences`
+// sequences at a time.
 Result<MemoryTable> BuildInferenceTable(const ModelSpec& model, int64_t sequences, int64_t sequence_length,
                                         const TableOptions& options);
+
+// The table of a worker that generates (`predict`): weights, the keys and values of `context` positions, and
+// the activations of the tokens of one call, at most kPredictTokens.
+inline constexpr int64_t kPredictTokens = 128;
+Result<MemoryTable> BuildGenerationTable(const ModelSpec& model, int64_t context,
+                                         const TableOptions& options);
 
 // Bytes by class that are live at the peak, in the order of SlotClass, without classes that have none; with
 // alignment, and fragmentation as its own row, they add up to arena_bytes.

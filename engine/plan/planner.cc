@@ -217,20 +217,36 @@ Result<PlanChoice> PlanTraining(const PlanRequest& asked) {
   return choice;
 }
 
+namespace {
+
+Result<Plan> ForwardPlan(const MemoryTable& table, const DeviceSpec& device, InstructionKind kind) {
+  Plan plan;
+  plan.strategy.micro_batch = table.sequences;
+  plan.device = device;
+  AddMemory(table, InferenceProcess(device, table), &plan);
+  plan.step_seconds = plan.compute_seconds = InstructionSeconds(table, kind, device);
+  plan.start_seconds = StartSeconds(plan.arena_bytes, table.parameter_elements);
+  if (!Fits(plan)) return RefuseInference(plan, table.parameter_elements);
+  return plan;
+}
+
+}  // namespace
+
 Result<Plan> PlanInference(const ModelSpec& model, const DeviceSpec& device, int64_t sequence_length,
                            int64_t sequences) {
   TRAIND_TRY(ValidateModel(model));
   TableOptions options;
   options.threads = device.threads;
   TRAIND_ASSIGN(const MemoryTable table, BuildInferenceTable(model, sequences, sequence_length, options));
-  Plan plan;
-  plan.strategy.micro_batch = sequences;
-  plan.device = device;
-  AddMemory(table, InferenceProcess(device, table), &plan);
-  plan.step_seconds = plan.compute_seconds = InstructionSeconds(table, InstructionKind::kValidate, device);
-  plan.start_seconds = StartSeconds(plan.arena_bytes, table.parameter_elements);
-  if (!Fits(plan)) return RefuseInference(plan, table.parameter_elements);
-  return plan;
+  return ForwardPlan(table, device, InstructionKind::kValidate);
+}
+
+Result<Plan> PlanGeneration(const ModelSpec& model, const DeviceSpec& device, int64_t context) {
+  TRAIND_TRY(ValidateModel(model));
+  TableOptions options;
+  options.threads = device.threads;
+  TRAIND_ASSIGN(const MemoryTable table, BuildGenerationTable(model, context, options));
+  return ForwardPlan(table, device, InstructionKind::kPredict);
 }
 
 }  // namespace traind::plan

@@ -88,10 +88,12 @@ struct PlanChoice {
 // term and the smallest budget that would do.
 Result<PlanChoice> PlanTraining(const PlanRequest& request);
 
-// The predicted peak of a worker that only evaluates or generates (one sequence of `sequence_length` at a
-// time).
+// The predicted peak of a worker that only evaluates, `sequences` of `sequence_length` at a time.
 Result<Plan> PlanInference(const ModelSpec& model, const DeviceSpec& device, int64_t sequence_length,
                            int64_t sequences);
+// The same of one that generates, with the keys and values of `context` positions; a step is as many tokens
+// as one call takes.
+Result<Plan> PlanGeneration(const ModelSpec& model, const DeviceSpec& device, int64_t context);
 
 Json PlanToJson(const Plan& plan);
 Result<Plan> PlanFromJson(const Json& object);

@@ -5,8 +5,9 @@ namespace traind::plan {
 
 std::string_view OpKindName(OpKind kind) {
   static constexpr std::string_view kNames[kOpKinds] = {
-      "embedding", "position", "rms_norm",      "layer_norm", "linear", "rope",        "attention",
-      "swiglu",    "gelu",     "cross_entropy", "fill",       "add",    "square_norm", "adamw"};
+      "embedding", "position",         "rms_norm", "layer_norm", "linear",        "rope",
+      "attention", "cached_attention", "swiglu",   "gelu",       "cross_entropy", "fill",
+      "add",       "square_norm",      "adamw"};
   return kNames[static_cast<int>(kind)];
 }
 

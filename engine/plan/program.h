@@ -18,22 +18,23 @@
 namespace traind::plan {
 
 enum class OpKind {
-  kEmbedding,     // tokens (n) → rows of the weight (n·h)
-  kPosition,      // adds row t of the weight (P·h) to row t of each sequence of x (n·h), in place
-  kRmsNorm,       // x (n·h) → x·rstd·weight; with a residual, x is first replaced by the sum of both
-  kLayerNorm,     // x (n·h) → (x − mean)·rstd·weight + bias; a residual as in kRmsNorm
-  kLinear,        // x (n·in) → x·weightᵀ (n·out), plus the bias (out) where there is one
-  kRope,          // in place on q and k in query_key_value (n·(q+2k)); rotates the halves of a head
-  kAttention,     // query_key_value (n·(q+2k)) → causal softmax attention (n·q), kv heads shared
-  kSwiglu,        // gate_up (n·2i), gate then up in a row → silu(gate)·up (n·i)
-  kGelu,          // x (n·i) → x·Φ(x) (n·i), in its tanh form
+  kEmbedding,        // tokens (n) → rows of the weight (n·h)
+  kPosition,         // adds row t of the weight (P·h) to row t of each sequence of x (n·h), in place
+  kRmsNorm,          // x (n·h) → x·rstd·weight; with a residual, x is first replaced by the sum of both
+  kLayerNorm,        // x (n·h) → (x − mean)·rstd·weight + bias; a residual as in kRmsNorm
+  kLinear,           // x (n·in) → x·weightᵀ (n·out), plus the bias (out) where there is one
+  kRope,             // in place on q and k in query_key_value (n·(q+2k)); rotates the halves of a head
+  kAttention,        // query_key_value (n·(q+2k)) → causal softmax attention (n·q), kv heads shared
+  kCachedAttention,  // the same for new positions, over the keys and values of all so far, which are kept
+  kSwiglu,           // gate_up (n·2i), gate then up in a row → silu(gate)·up (n·i)
+  kGelu,             // x (n·i) → x·Φ(x) (n·i), in its tanh form
   kCrossEntropy,  // logits (n·V), targets (n) → the sum of losses; as backward also their gradient, in place
   kFill,          // zeros
   kAdd,           // input + residual
   kSquareNorm,    // gradients → the sum of their squares
   kAdamw,         // weights, gradients, moments → updated weights and moments; kOutput: the weights in bf16
 };
-inline constexpr int kOpKinds = 14;
+inline constexpr int kOpKinds = 15;
 std::string_view OpKindName(OpKind kind);  // "rms_norm"
 
 enum class Pass {
@@ -53,6 +54,7 @@ enum class Role {
   kStatistic,  // rstd of a norm (n), mean and rstd of kLayerNorm (n·2), log-sum-exp of attention (n·heads)
   kTarget,     // the token that is to be predicted (n)
   kTable,      // rotary cosines and sines
+  kCache,      // keys and values (context·2k)
   kOutputGradient,  // read by the backward passes
   kInputGradient,   // a norm adds to it: its input is the residual stream
   kWeightGradient,  //

@@ -111,14 +111,12 @@ Result<EvaluateTask> EvaluateTaskFromJson(const Json& object) {
 }
 
 Json GenerateTaskToJson(const GenerateTask& task) {
-  return {{"type", "generate"},
-          {"model", ModelToJson(task.model)},
-          {"weights", task.weights},
-          {"plan", task.plan},
-          {"prompt", task.prompt},
-          {"max_tokens", task.max_tokens},
-          {"temperature", task.temperature},
-          {"seed", task.seed}};
+  return {{"type", "generate"},      {"model", ModelToJson(task.model)},
+          {"weights", task.weights}, {"plan", task.plan},
+          {"prompt", task.prompt},   {"max_tokens", task.max_tokens},
+          {"context", task.context}, {"temperature", task.temperature},
+          {"top_k", task.top_k},     {"top_p", task.top_p},
+          {"stop", task.stop},       {"seed", task.seed}};
 }
 
 Result<GenerateTask> GenerateTaskFromJson(const Json& object) {
@@ -128,8 +126,39 @@ Result<GenerateTask> GenerateTaskFromJson(const Json& object) {
   task.plan = Part(object, "plan");
   TRAIND_ASSIGN(task.prompt, GetString(object, "prompt"));
   TRAIND_ASSIGN(task.max_tokens, GetInt(object, "max_tokens"));
+  TRAIND_ASSIGN(task.context, GetInt(object, "context"));
   TRAIND_ASSIGN(task.temperature, GetDouble(object, "temperature"));
+  TRAIND_ASSIGN(task.top_k, GetInt(object, "top_k"));
+  TRAIND_ASSIGN(task.top_p, GetDouble(object, "top_p"));
+  TRAIND_ASSIGN(task.stop, GetString(object, "stop"));
   TRAIND_ASSIGN(task.seed, GetInt(object, "seed"));
+  return task;
+}
+
+Json ImportTaskToJson(const ImportTask& task) {
+  return {{"type", "import"}, {"source", task.source}, {"target", task.target}, {"check", task.check}};
+}
+
+Result<ImportTask> ImportTaskFromJson(const Json& object) {
+  ImportTask task;
+  TRAIND_ASSIGN(task.source, GetString(object, "source"));
+  TRAIND_ASSIGN(task.target, GetString(object, "target"));
+  TRAIND_ASSIGN(task.check, GetBoolOr(object, "check", false));
+  return task;
+}
+
+Json ExportTaskToJson(const ExportTask& task) {
+  return {{"type", "export"},
+          {"model", ModelToJson(task.model)},
+          {"weights", task.weights},
+          {"target", task.target}};
+}
+
+Result<ExportTask> ExportTaskFromJson(const Json& object) {
+  ExportTask task;
+  TRAIND_ASSIGN(task.model, ModelFromJson(Part(object, "model")));
+  TRAIND_ASSIGN(task.weights, GetString(object, "weights"));
+  TRAIND_ASSIGN(task.target, GetString(object, "target"));
   return task;
 }
 

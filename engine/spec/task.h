@@ -30,6 +30,8 @@ inline constexpr int kLockDescriptor = 4;
 // {"type":"train", …TrainTask}      once, first
 // {"type":"evaluate", …EvaluateTask}
 // {"type":"generate", …GenerateTask}
+// {"type":"import", …ImportTask}
+// {"type":"export", …ExportTask}
 // {"type":"checkpoint"}             save now, go on
 // {"type":"stop","reason":R}        R: pause | cancel | budget | shutdown. At the next instruction's border:
 // save (not for cancel),
@@ -73,8 +75,26 @@ struct GenerateTask {
   Json plan;
   std::string prompt;
   int64_t max_tokens = 64;
+  int64_t context = 0;     // positions that are kept: at most the model's
   double temperature = 1;  // 0: greedy
+  int64_t top_k = 0;       // 0: all tokens
+  double top_p = 1;
+  std::string stop;  // ends the text, which does not have it; empty: nothing does
   int64_t seed = 0;
+};
+
+// A Hugging Face directory becomes a model's first version.
+struct ImportTask {
+  std::string source;
+  std::string target;  // a directory to fill, which does not exist yet; the daemon publishes it
+  bool check = false;  // read and compare only
+};
+
+// A version becomes a Hugging Face directory.
+struct ExportTask {
+  ModelSpec model;
+  std::string weights;
+  std::string target;  // published by the worker; it may exist if it is empty
 };
 
 // ---- worker → daemon
@@ -91,10 +111,12 @@ struct GenerateTask {
 // {"type":"checkpoint","step":…,"path":…,"bytes":…,"total_steps":…,"val_loss":…|null}       after its publish
 // {"type":"total_steps","total_steps":…}                       laid out anew (the budget is the target)
 // {"type":"log","level":"info","text":…}
+// {"type":"text","text":…}                                     all of a generation's text so far
 // {"type":"finished","outcome":O,"step":…,"checkpoint":path|"" ,"peak_bytes":…}     O: target | until | pause
 // | cancel | budget | shutdown
 // {"type":"failed","error":{StatusToJson}}
-// {"type":"result","columns":[…],"rows":[[…]]}                 evaluate, generate
+// {"type":"result","columns":[…],"rows":[[…]],"notices":[…]}   evaluate, generate, export
+// {"type":"result","model":{…},"bytes":n,"notices":[…]}        import: the specification, bytes of weights
 
 struct MetricRow {
   int64_t step = 0;    // 1-based update
@@ -117,5 +139,9 @@ Json EvaluateTaskToJson(const EvaluateTask& task);
 Result<EvaluateTask> EvaluateTaskFromJson(const Json& object);
 Json GenerateTaskToJson(const GenerateTask& task);
 Result<GenerateTask> GenerateTaskFromJson(const Json& object);
+Json ImportTaskToJson(const ImportTask& task);
+Result<ImportTask> ImportTaskFromJson(const Json& object);
+Json ExportTaskToJson(const ExportTask& task);
+Result<ExportTask> ExportTaskFromJson(const Json& object);
 
 }  // namespace traind

@@ -116,11 +116,14 @@ Status ReadRope(const Reader& config, ModelSpec* model) {
   return Ok();
 }
 
-Status CheckQwen2(const Reader& config) {
-  return config.Must("use_sliding_window", false, false);
+// A window that nothing switches off is one.
+Status CheckWindow(const Reader& config) {
+  TRAIND_TRY(config.Must("use_sliding_window", false, false));
+  if (config.Has("use_sliding_window") || !config.Has("sliding_window")) return Ok();
+  return config.Refuse("sliding_window", "is given, which is not supported");
 }
 
-Status CheckLlama(const Reader& config) {
+Status CheckBiases(const Reader& config) {
   TRAIND_TRY(config.Must("attention_bias", false, false));
   return config.Must("mlp_bias", false, false);
 }
@@ -134,7 +137,8 @@ Status ReadRotary(const Reader& config, ModelSpec* model) {
   TRAIND_ASSIGN(model->rms_norm_eps, config.Real("rms_norm_eps", 1e-6));
   TRAIND_TRY(CheckActivation(config, "hidden_act", "silu", {"silu", "swish"}));
   TRAIND_TRY(ReadRope(config, model));
-  TRAIND_TRY(model->architecture == Architecture::kQwen2 ? CheckQwen2(config) : CheckLlama(config));
+  TRAIND_TRY(CheckWindow(config));
+  if (model->architecture != Architecture::kQwen2) TRAIND_TRY(CheckBiases(config));
   if (!config.Has("head_dim") || model->num_attention_heads < 1) return Ok();
   TRAIND_ASSIGN(const int64_t head_size, config.Integer("head_dim"));
   if (head_size * model->num_attention_heads == model->hidden_size) return Ok();
@@ -170,6 +174,9 @@ Result<ModelSpec> ModelFromHuggingFaceConfig(std::string_view text, const std::s
                   architecture.status().hint());
   }
   model.architecture = *architecture;
+  if (config.Has("quantization_config")) {
+    return config.Refuse("quantization_config", "is given; quantized weights are not supported");
+  }
   TRAIND_TRY(model.architecture == Architecture::kGpt2 ? ReadGpt2(config, &model)
                                                        : ReadRotary(config, &model));
   TRAIND_ASSIGN(model.initializer_range, config.Real("initializer_range", 0.02));

@@ -17,6 +17,7 @@
 #include "engine/train/evaluation.h"
 #include "engine/train/model_state.h"
 #include "engine/train/sampling.h"
+#include "engine/train/text_output.h"
 #include "engine/train/training_data.h"
 
 namespace traind::train {
@@ -43,12 +44,8 @@ class LoadedModel {
   LoadedModel(const LoadedModel&) = delete;
   LoadedModel& operator=(const LoadedModel&) = delete;
 
-  Status Load(const ModelSpec& spec, const std::string& weights, int64_t sequences, int64_t sequence_length,
-              int64_t planned_bytes) {
-    plan::TableOptions options;
-    options.threads = environment_.device.capability().threads;
-    TRAIND_ASSIGN(plan::MemoryTable table,
-                  plan::BuildInferenceTable(spec, sequences, sequence_length, options));
+  Status Load(plan::MemoryTable table, const std::string& weights, int64_t planned_bytes) {
+    const ModelSpec spec = table.model;
     if (planned_bytes > 0 && table.arena_bytes > planned_bytes) {
       return Status(ErrorCode::INTERNAL,
                     fmt::format("{} bytes are needed; the plan says {}", table.arena_bytes, planned_bytes));
@@ -102,7 +99,11 @@ Result<Evaluation> Evaluate(const EvaluateTask& task, int64_t arena_bytes,
                             task.sequence_length, model.deadlines().Files()};
   TRAIND_ASSIGN(const std::unique_ptr<HeldData> data,
                 PrepareData(environment.io, task.data, "", request, &environment.session));
-  TRAIND_TRY(model.Load(task.model, task.weights, task.batch_sequences, task.sequence_length, arena_bytes));
+  plan::TableOptions options;
+  options.threads = environment.device.capability().threads;
+  TRAIND_ASSIGN(plan::MemoryTable table,
+                plan::BuildInferenceTable(task.model, task.batch_sequences, task.sequence_length, options));
+  TRAIND_TRY(model.Load(std::move(table), task.weights, arena_bytes));
   const auto at_border = [&](int64_t micro_batch) -> Result<bool> {
     return model.Border({plan::InstructionKind::kValidate, 0, micro_batch});
   };
@@ -118,32 +119,111 @@ Result<Evaluation> Evaluate(const EvaluateTask& task, int64_t arena_bytes,
   const DataCounts counts = data->counts();
   const double tokens_per_byte = static_cast<double>(counts.tokens) / static_cast<double>(counts.bytes);
   return Evaluation{sum->mean(), std::exp(sum->mean()), sum->mean() / std::numbers::ln2 * tokens_per_byte,
-                    sum->tokens};
+                    sum->tokens, sum->tokens / task.sequence_length};
 }
 
-Result<std::string> Generate(const GenerateTask& task, int64_t arena_bytes,
-                             const RunEnvironment& environment) {
+namespace {
+
+// The tokens that count, of which the first are in the model's cache.
+class Window {
+ public:
+  // Of too long a text the end is kept, so that there is room for as many tokens as are wanted, or for half
+  // of the window.
+  Window(std::vector<int32_t> tokens, int64_t capacity, int64_t wanted)
+      : tokens_(std::move(tokens)), capacity_(capacity) {
+    if (std::ssize(tokens_) > capacity) {
+      Keep(std::max<int64_t>(1, capacity - std::min(wanted, capacity / 2)));
+      cut_prompt_ = true;
+    }
+  }
+
+  void Add(int32_t token) {
+    tokens_.push_back(token);
+    if (std::ssize(tokens_) <= capacity_) return;
+    Keep(std::max<int64_t>(1, capacity_ / 2));
+    slid_ = true;
+  }
+
+  // What the model has not seen yet, at most `most` tokens; the first of them has position cached().
+  std::span<const int32_t> Unseen(int64_t most) const {
+    const std::span<const int32_t> rest = std::span(tokens_).subspan(static_cast<size_t>(cached_));
+    return rest.first(std::min(rest.size(), static_cast<size_t>(most)));
+  }
+  int64_t cached() const { return cached_; }
+  void Saw(std::span<const int32_t> tokens) { cached_ += std::ssize(tokens); }
+
+  std::vector<std::string> Notices() const {
+    std::vector<std::string> notices;
+    if (cut_prompt_) {
+      notices.push_back(
+          fmt::format("the prompt is longer than the model's {} positions: only its end counted", capacity_));
+    }
+    if (slid_) {
+      notices.push_back(
+          fmt::format("the text is longer than the model's {} positions: its older half was forgotten each "
+                      "time they were "
+                      "full",
+                      capacity_));
+    }
+    return notices;
+  }
+
+ private:
+  void Keep(int64_t count) {
+    tokens_.erase(tokens_.begin(), tokens_.end() - count);
+    cached_ = 0;
+  }
+
+  std::vector<int32_t> tokens_;
+  const int64_t capacity_;
+  int64_t cached_ = 0;
+  bool cut_prompt_ = false;
+  bool slid_ = false;
+};
+
+// The logits after the window's last token; nullopt if the session asks to stop.
+Result<std::optional<std::span<const float>>> Predict(LoadedModel* model, Window* window) {
+  std::span<const float> logits;
+  for (;;) {
+    const std::span<const int32_t> tokens = window->Unseen(model->get()->table().sequence_length);
+    if (tokens.empty()) return std::optional(logits);
+    if (!model->Border({plan::InstructionKind::kPredict, 0, 0})) {
+      return std::optional<std::span<const float>>();
+    }
+    TRAIND_ASSIGN(logits, model->get()->Predict(tokens, window->cached()));
+    window->Saw(tokens);
+  }
+}
+
+}  // namespace
+
+Result<Generation> Generate(const GenerateTask& task, int64_t arena_bytes,
+                            const RunEnvironment& environment) {
   TRAIND_TRY(CheckPrompt(task.prompt, task.model.vocab_size));
-  std::vector<int32_t> context;
-  for (const char byte : task.prompt) context.push_back(static_cast<unsigned char>(byte));
-  if (context.empty()) context.push_back(data::kEndOfText);  // a document begins after one
-  const int64_t positions = task.model.max_position_embeddings;
-  const int64_t needed = std::ssize(context) + std::min(task.max_tokens, positions);
+  std::vector<int32_t> prompt;
+  for (const char byte : task.prompt) prompt.push_back(static_cast<unsigned char>(byte));
+  if (prompt.empty()) prompt.push_back(data::kEndOfText);  // a document begins after one
   LoadedModel model(environment);
-  TRAIND_TRY(model.Load(task.model, task.weights, 1, std::min(needed, positions), arena_bytes));
-  TokenSampler sampler(task.temperature, task.seed);
-  std::string text;
+  plan::TableOptions options;
+  options.threads = environment.device.capability().threads;
+  TRAIND_ASSIGN(plan::MemoryTable table, plan::BuildGenerationTable(task.model, task.context, options));
+  TRAIND_TRY(model.Load(std::move(table), task.weights, arena_bytes));
+  Window window(std::move(prompt), task.context, task.max_tokens);
+  TokenSampler sampler({task.temperature, task.top_k, task.top_p, task.seed});
+  TextOutput output(task.stop);
   for (int64_t i = 0; i < task.max_tokens; ++i) {
-    if (!model.Border({plan::InstructionKind::kPredict, 0, 0})) return Interrupted();
-    TRAIND_ASSIGN(const std::span<const float> logits, model.get()->Predict(context));
+    TRAIND_ASSIGN(const auto logits, Predict(&model, &window));
+    if (!logits) return Interrupted();
     // A vocabulary may be larger than the bytes; what lies beyond is no text.
     TRAIND_ASSIGN(const int32_t token,
-                  sampler.Next(logits.first(std::min<size_t>(logits.size(), kByteValues))));
+                  sampler.Next(logits->first(std::min<size_t>(logits->size(), kByteValues))));
     if (token == data::kEndOfText) break;
-    context.push_back(token);
-    text.push_back(static_cast<char>(token));
+    const char byte = static_cast<char>(token);
+    if (output.Add({&byte, 1})) break;
+    window.Add(token);
+    environment.session.Text(output.settled());
   }
-  return text;
+  return Generation{output.text(), window.Notices()};
 }
 
 }  // namespace traind::train

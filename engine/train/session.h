@@ -57,6 +57,8 @@ class Session {
                                  std::optional<double> val_loss) = 0;
   virtual void TotalSteps(int64_t total_steps) = 0;
   virtual void Message(LogLevel level, std::string_view text) = 0;
+  // All of a generation's text so far that will not change.
+  virtual void Text(std::string_view) {}
 
   // What is being done now, and how long it may take without progress.
   virtual void Doing(std::string_view instruction, int64_t step, double deadline_seconds) = 0;

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -22,6 +23,11 @@ constexpr std::chrono::milliseconds kRowDelay(100);
 constexpr size_t kMaxRowsPerMessage = 200;  // 50 KiB: far from any limit
 constexpr size_t kRoomBytes = size_t{1} << 18;
 constexpr size_t kReadBytes = 65536;
+
+bool IsTask(std::string_view type) {
+  constexpr std::string_view kTasks[] = {"train", "evaluate", "generate", "import", "export"};
+  return std::ranges::find(kTasks, type) != std::end(kTasks);
+}
 
 std::atomic<bool> shutdown_requested = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "set by a signal handler");
@@ -163,7 +169,7 @@ void Control::Take(const Json& message) {
   const std::string type = GetStringOr(message, "type", "").ok() ? *GetStringOr(message, "type", "") : "";
   {
     const std::lock_guard lock(mutex_);
-    if (type == "train" || type == "evaluate" || type == "generate") {
+    if (IsTask(type)) {
       task_ = message;
     } else if (type == "checkpoint") {
       requests_.checkpoint = true;

@@ -1,11 +1,15 @@
 // What a run tells, as messages.
 #include "engine/worker/socket_session.h"
 
+#include <algorithm>
+
 namespace traind::worker {
 namespace {
 
 // The bar that a person watches needs no more.
 constexpr std::chrono::milliseconds kPreparingInterval(200);
+constexpr std::chrono::milliseconds kTextInterval(50);
+constexpr size_t kMostText = 65536;  // a longer text is told at its end
 
 Json CountsToJson(const train::DataCounts& counts) {
   return {{"tokens", counts.tokens}, {"documents", counts.documents}, {"bytes", counts.bytes}};
@@ -61,6 +65,13 @@ void SocketSession::CheckpointWritten(int64_t step, std::string_view path, int64
 
 void SocketSession::TotalSteps(int64_t total_steps) {
   control_->Send({{"type", "total_steps"}, {"total_steps", total_steps}});
+}
+
+void SocketSession::Text(std::string_view text) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_text_ < kTextInterval) return;
+  last_text_ = now;
+  control_->SendIfRoom({{"type", "text"}, {"text", text.substr(0, std::min(text.size(), kMostText))}});
 }
 
 void SocketSession::Message(LogLevel level, std::string_view text) {

@@ -26,6 +26,7 @@ class SocketSession : public train::Session {
                          std::optional<double> val_loss) override;
   void TotalSteps(int64_t total_steps) override;
   void Message(LogLevel level, std::string_view text) override;
+  void Text(std::string_view text) override;
 
   void Doing(std::string_view instruction, int64_t step, double deadline_seconds) override {
     heartbeat_->Doing(instruction, step, deadline_seconds);
@@ -37,6 +38,7 @@ class SocketSession : public train::Session {
   Control* const control_;
   Heartbeat* const heartbeat_;
   std::chrono::steady_clock::time_point last_preparing_;  // the epoch, so that the first report goes out
+  std::chrono::steady_clock::time_point last_text_;
 };
 
 }  // namespace traind::worker

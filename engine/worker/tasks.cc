@@ -17,6 +17,7 @@
 #include "engine/plan/planner.h"
 #include "engine/spec/task.h"
 #include "engine/train/inference.h"
+#include "engine/train/model_directory.h"
 #include "engine/train/run.h"
 #include "engine/worker/socket_session.h"
 
@@ -93,24 +94,44 @@ Result<Json> Evaluate(const Json& message, train::Session* session) {
   TRAIND_ASSIGN(const train::Evaluation result,
                 train::Evaluate(task, setting.plan.arena_bytes,
                                 {PosixIo(), SystemClock(), *setting.device, *session, UniqueName()}));
-  return Json{
-      {"type", "result"},
-      {"columns",
-       ColumnsToJson(
-           {{"loss", "real"}, {"perplexity", "real"}, {"bits_per_byte", "real"}, {"tokens", "integer"}})},
-      {"rows",
-       Json::array({Json::array({result.loss, result.perplexity, result.bits_per_byte, result.tokens})})}};
+  return Json{{"type", "result"},
+              {"columns", ColumnsToJson({{"loss", "real"},
+                                         {"perplexity", "real"},
+                                         {"bits_per_byte", "real"},
+                                         {"tokens", "integer"},
+                                         {"sequences", "integer"}})},
+              {"rows", Json::array({Json::array({result.loss, result.perplexity, result.bits_per_byte,
+                                                 result.tokens, result.sequences})})}};
 }
 
 Result<Json> Generate(const Json& message, train::Session* session) {
   TRAIND_ASSIGN(const GenerateTask task, GenerateTaskFromJson(message));
   TRAIND_ASSIGN(const Setting setting, SetUp(task.plan));
-  TRAIND_ASSIGN(const std::string text,
+  TRAIND_ASSIGN(const train::Generation generation,
                 train::Generate(task, setting.plan.arena_bytes,
                                 {PosixIo(), SystemClock(), *setting.device, *session, UniqueName()}));
   return Json{{"type", "result"},
               {"columns", ColumnsToJson({{"prompt", "text"}, {"text", "text"}})},
-              {"rows", Json::array({Json::array({task.prompt, text})})}};
+              {"rows", Json::array({Json::array({task.prompt, generation.text})})},
+              {"notices", generation.notices}};
+}
+
+Result<Json> Import(const Json& message, train::Session* session) {
+  TRAIND_ASSIGN(const ImportTask task, ImportTaskFromJson(message));
+  TRAIND_ASSIGN(const train::MovedModel moved, train::ImportModel(task, PosixIo(), session));
+  return Json{{"type", "result"},
+              {"model", ModelToJson(moved.spec)},
+              {"bytes", moved.bytes},
+              {"notices", moved.notices}};
+}
+
+Result<Json> Export(const Json& message, train::Session* session) {
+  TRAIND_ASSIGN(const ExportTask task, ExportTaskFromJson(message));
+  TRAIND_ASSIGN(const train::MovedModel moved, train::ExportModel(task, PosixIo(), UniqueName(), session));
+  return Json{{"type", "result"},
+              {"columns", ColumnsToJson({{"path", "text"}, {"parameters", "integer"}, {"bytes", "bytes"}})},
+              {"rows", Json::array({Json::array({task.target, moved.parameters, moved.bytes})})},
+              {"notices", moved.notices}};
 }
 
 }  // namespace
@@ -120,6 +141,8 @@ Result<Json> CarryOut(const Json& message, Control* control, Heartbeat* heartbea
   TRAIND_ASSIGN(const std::string type, GetString(message, "type"));
   if (type == "train") return Train(message, &session);
   if (type == "evaluate") return Evaluate(message, &session);
+  if (type == "import") return Import(message, &session);
+  if (type == "export") return Export(message, &session);
   return Generate(message, &session);
 }
 

@@ -1,4 +1,8 @@
 // PAUSE, RESUME, CANCEL, CHECKPOINT, RETRY, ALTER, WAIT: the right change or request in each state.
+#include <filesystem>
+
+#include "daemon/catalog/models.h"
+#include "engine/spec/task.h"
 #include "tests/unit/daemon/statement_fixture.h"
 
 namespace traind::daemon {
@@ -191,9 +195,84 @@ void InferenceNeedsAVersion(void**) {
   assert_text(fixture.Error("EVALUATE MODEL tiny FROM lic USING (batch_tokens=100)"), "INVALID_OPTION 37");
   assert_text(fixture.Error("GENERATE FROM MODEL tiny PROMPT 'x' USING (temperature=-1)"),
               "INVALID_OPTION 44");
-  assert_text(fixture.Error("GENERATE FROM MODEL tiny PROMPT 'x' USING (top_k=1)"), "UNKNOWN_OPTION 44");
+  assert_text(fixture.Error("GENERATE FROM MODEL tiny PROMPT 'x' USING (top_n=1)"), "UNKNOWN_OPTION 44");
+  assert_text(fixture.Error("GENERATE FROM MODEL tiny PROMPT 'x' USING (top_p=1.5)"), "INVALID_OPTION 44");
+  const auto sampled = fixture.Run(
+      "GENERATE FROM MODEL tiny PROMPT 'x' USING (top_k=40, top_p=0.9, stop='a\\n\\t\\\\\\x', "
+      "max_tokens=9999)");
+  assert_ok(sampled);
+  const auto sampling = GenerateTaskFromJson(std::get<WorkerOutcome>(*sampled).task);
+  assert_ok(sampling);
+  assert_int_equal(sampling->top_k, 40);
+  assert_true(sampling->top_p == 0.9);
+  assert_text(sampling->stop, "a\n\t\\\\x");
+  assert_int_equal(sampling->context, 128);  // the model's
   fixture.device_.free_bytes = 0;
   assert_text(fixture.Error("GENERATE FROM MODEL tiny PROMPT 'x'"), "NO_FEASIBLE_PLAN 1");
+}
+
+void ExportNeedsAPlaceOutside(void**) {
+  JobFixture fixture;
+  assert_text(fixture.Error("EXPORT MODEL tiny TO 'out' FORMAT safetensors"), "NO_SUCH_VERSION 14");
+  assert_ok(fixture.Write([](Transaction& t) -> Status {
+    TRAIND_ASSIGN(const JobRecord job, LoadJob(t, 1));
+    return AddVersion(t, job, 1, 1, {}, "/models/1/1", 1).status();
+  }));
+  fixture.session.directory = "/home/me";
+  const auto exported = fixture.Run("EXPORT MODEL tiny@1 FORMAT safetensors TO 'a/../out/'");
+  assert_ok(exported);
+  const auto task = ExportTaskFromJson(std::get<WorkerOutcome>(*exported).task);
+  assert_ok(task);
+  assert_text(task->target, "/home/me/out");
+  assert_text(task->weights, "/models/1/1");
+  assert_text(fixture.Error("EXPORT MODEL tiny TO 'out' FORMAT gguf"), "UNKNOWN_FORMAT 35");
+  assert_text(fixture.Error("EXPORT MODEL tiny TO '' FORMAT safetensors"), "INVALID_OPTION 22");
+  const std::string& state = fixture.daemon_.state_directory;
+  assert_text(fixture.Error("EXPORT MODEL tiny TO '" + state + "/models/9' FORMAT safetensors"),
+              "FORBIDDEN_PATH 22");
+}
+
+// The worker's part is done by hand: a directory under the name that the task gives it.
+void ImportIsWholeOrNothing(void**) {
+  JobFixture fixture;
+  const std::string state = fixture.daemon_.state_directory;
+  std::filesystem::create_directories(state + "/hf");
+  assert_text(fixture.Error("IMPORT MODEL tiny FROM 'hf'"), "MODEL_EXISTS 14");
+  assert_text(fixture.Error("IMPORT MODEL q FROM 'nothing'"), "FILE_NOT_FOUND 21");
+  assert_text(fixture.Error("IMPORT MODEL q FROM 'data.txt'"), "FILE_NOT_FOUND 21");
+  const auto imported = fixture.Run("IMPORT MODEL q FROM 'hf'");
+  assert_ok(imported);
+  const auto& outcome = std::get<WorkerOutcome>(*imported);
+  const auto task = ImportTaskFromJson(outcome.task);
+  assert_ok(task);
+  assert_text(task->source, state + "/hf");
+  assert_true(task->target.starts_with(state + "/models/.tmp-"));
+  std::filesystem::create_directories(task->target);
+  fixture.WriteFile(task->target.substr(state.size() + 1) + "/model.safetensors", "weights");
+
+  const ModelSpec spec = (*LookUpModel(*fixture.reader, "tiny"))->spec;
+  assert_false(outcome.complete(Json{{"type", "result"}, {"bytes", 7}}).ok());
+  const auto reply =
+      outcome.complete(Json{{"model", ModelToJson(spec)}, {"bytes", 7}, {"notices", {"said"}}});
+  assert_ok(reply);
+  assert_text(reply->notices.at(0), "said");
+  assert_false(std::filesystem::exists(task->target));
+  const auto model = *LookUpModel(*fixture.reader, "q");
+  assert_true(model.has_value());
+  const auto version = *LookUpVersion(*fixture.reader, model->id, 1);
+  assert_true(version.has_value());
+  assert_text(version->path, state + "/models/" + std::to_string(model->id) + "/1");
+  assert_true(std::filesystem::exists(version->path + "/model.safetensors"));
+  assert_text(fixture.Rows("SELECT version, job, step FROM sys_versions WHERE model = 'q'"), "1|-|0");
+
+  // Somebody else has taken the name meanwhile: nothing is left.
+  std::filesystem::create_directories(task->target);
+  const auto second = outcome.complete(Json{{"model", ModelToJson(spec)}, {"bytes", 7}});
+  assert_code(second, ErrorCode::MODEL_EXISTS);
+  assert_false(std::filesystem::exists(task->target));
+  std::filesystem::create_directories(task->target);
+  outcome.undo();
+  assert_false(std::filesystem::exists(task->target));
 }
 
 }  // namespace
@@ -213,6 +292,8 @@ int main() {
       cmocka_unit_test(AlterAdmitsABrokenBudgetWithElse),
       cmocka_unit_test(WaitHandsOverTheJobs),
       cmocka_unit_test(InferenceNeedsAVersion),
+      cmocka_unit_test(ExportNeedsAPlaceOutside),
+      cmocka_unit_test(ImportIsWholeOrNothing),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -49,7 +49,7 @@ class Generator {
   explicit Generator(Random& random) : random_(random) {}
 
   Statement Make() {
-    switch (Below(23)) {
+    switch (Below(25)) {
       case 0:
         return MakeCreateModel();
       case 1:
@@ -96,6 +96,10 @@ class Generator {
         return Include{MakeText(), {}};
       case 21:
         return Select{MakeQuery(), {}};
+      case 22:
+        return ImportModel{MakeName(), MakeText(), {}};
+      case 23:
+        return ExportModel{MakeModelRef(), MakeText(), MakeName(), {}};
       default:
         return MakeTrain();
     }

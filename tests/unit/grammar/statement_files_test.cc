@@ -57,6 +57,7 @@ void LaterGroupsAreSyntaxErrors(void**) {
   std::map<std::string, std::string> groups = ReadGroups();
   const std::vector<std::string> well_formed = {
       "CREATE MODEL bpe ARCHITECTURE llama WITH (tokenizer=t16k, hidden_size=64)",
+      "IMPORT MODEL q FROM 'hf-dir'", "EXPORT MODEL q@1 TO 'out' FORMAT safetensors",
       "TRAIN MODEL tiny FROM lic FOR 20B TOKENS ON GPU n1:0, n1:1",
       "SELECT node, type, fits, peak_bytes, step_ms FROM plans('TRAIN MODEL tiny FROM lic FOR 100 STEPS')"};
   size_t seen = 0;

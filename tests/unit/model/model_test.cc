@@ -263,72 +263,105 @@ void ValidationIsTheLossAndNothingElse(void**) {
   for (const ModelSpec& spec : SmallModels()) ValidationIsTheLossAndNothingElse(spec);
 }
 
-// A model for inference beside the one that was trained.
-struct Predictor {
-  explicit Predictor(ModelFixture& trained, int64_t length) {
-    Result<plan::MemoryTable> table = plan::BuildInferenceTable(trained.model->table().model, 1, length,
-                                                                {.threads = trained.context->threads()});
+// A model of another table beside the one that was trained, with its weights.
+struct Beside {
+  Beside(ModelFixture& trained, Result<plan::MemoryTable> table, bool poison) {
     assert_ok(table);
     Result<std::unique_ptr<Arena>> made = trained.device->AllocateArena(table->arena_bytes);
     assert_ok(made);
     arena = *std::move(made);
     Result<std::unique_ptr<Model>> created =
         Model::Create(*std::move(table), {arena->data(), static_cast<size_t>(arena->bytes())},
-                      *trained.context, {.poison = true});
+                      *trained.context, {.poison = poison});
     assert_ok(created);
     model = *std::move(created);
     std::ranges::copy(trained.model->weights(), model->weights().begin());
   }
-  ~Predictor() { model.reset(); }
+  ~Beside() { model.reset(); }
 
   std::unique_ptr<Arena> arena;
   std::unique_ptr<Model> model;
 };
 
-double LossFromLogits(std::span<const float> logits, int32_t target) {
-  double sum = 0;
-  for (float logit : logits) sum += std::exp(static_cast<double>(logit));
-  return std::log(sum) - static_cast<double>(logits[static_cast<size_t>(target)]);
+Beside Generator(ModelFixture& trained, int64_t context) {
+  return {trained,
+          plan::BuildGenerationTable(trained.model->table().model, context,
+                                     {.threads = trained.context->threads()}),
+          true};
 }
 
-// The losses that follow from predictions one by one are those of validation at once; padding does not
-// matter.
-void PredictionAgreesWithValidation(const ModelSpec& spec) {
-  ModelFixture fixture(spec, {1, 1}, {.sequence_length = 40});
+ModelSpec Long(ModelSpec model) {
+  model.max_position_embeddings = 300;
+  return model;
+}
+
+// The logits of every position, from one forward pass over the whole sequence.
+std::vector<std::vector<float>> LogitsOfTheWhole(ModelFixture& trained, std::span<const int32_t> tokens) {
+  const plan::TableOptions options{.threads = trained.context->threads(), .reuse = false};
+  Beside whole(trained,
+               plan::BuildInferenceTable(trained.model->table().model, 1, std::ssize(tokens), options),
+               false);
+  std::ranges::copy(tokens, whole.model->tokens().begin());
+  assert_ok(whole.model->Validate(1));
+  const plan::Slot* slot = whole.model->table().FindSlot("validate.logits");
+  assert_non_null(slot);
+  const auto* logits = reinterpret_cast<const float*>(whole.arena->data() + slot->offset);
+  const auto vocabulary = static_cast<size_t>(trained.model->table().model.vocab_size);
+  std::vector<std::vector<float>> rows;
+  for (size_t row = 0; row < tokens.size(); ++row) {
+    rows.emplace_back(logits + row * vocabulary, logits + (row + 1) * vocabulary);
+  }
+  return rows;
+}
+
+// Whatever pieces the tokens come in, their logits are those of the whole sequence at once, and so is the
+// likeliest next token.
+void CachedLogitsAreThoseOfTheWhole(const ModelSpec& spec) {
+  constexpr int64_t kLength = 300;
+  ModelFixture fixture(Long(spec), {1, 1}, {.sequence_length = kLength});
   fixture.model->Initialize(8);
   for (int64_t step = 1; step <= 10; ++step) (void)fixture.Step(step, 3e-3, step);
-  Predictor predictor(fixture, 40);
   fixture.Fill(1, 0);
   const std::vector<int32_t> tokens(fixture.model->tokens().begin(), fixture.model->tokens().end());
-  const std::vector<int32_t> targets(fixture.model->targets().begin(), fixture.model->targets().end());
-  assert_ok(fixture.model->Run({plan::InstructionKind::kValidate}));
-  const double expected = fixture.model->TakeLoss().sum;
-  double sum = 0;
-  for (size_t length = 1; length <= tokens.size(); ++length) {
-    Result<std::span<const float>> logits = predictor.model->Predict(std::span(tokens).first(length));
-    assert_ok(logits);
-    sum += LossFromLogits(*logits, targets[length - 1]);
+  const auto expected = LogitsOfTheWhole(fixture, tokens);
+  for (const int64_t piece : {1, 7, 100, 128}) {
+    Beside generator = Generator(fixture, kLength);
+    for (int64_t first = 0; first < kLength;) {
+      const int64_t count = std::min(piece, kLength - first);
+      const auto logits = generator.model->Predict(
+          std::span(tokens).subspan(static_cast<size_t>(first), static_cast<size_t>(count)), first);
+      assert_ok(logits);
+      first += count;
+      const std::vector<float>& whole = expected[static_cast<size_t>(first - 1)];
+      for (size_t i = 0; i < whole.size(); ++i) assert_true(std::abs((*logits)[i] - whole[i]) <= 1e-5);
+      assert_int_equal(std::ranges::max_element(*logits) - logits->begin(),
+                       std::ranges::max_element(whole) - whole.begin());
+    }
   }
-  assert_true(std::abs(sum / expected - 1) < 1e-6);
 }
 
-void PredictionAgreesWithValidation(void**) {
-  for (const ModelSpec& spec : SmallModels()) PredictionAgreesWithValidation(spec);
+void CachedLogitsAreThoseOfTheWhole(void**) {
+  for (const ModelSpec& spec : SmallModels()) CachedLogitsAreThoseOfTheWhole(spec);
 }
 
-void PredictionForgetsWhatIsTooLongAgo(void**) {
+// A text may be given anew from any place: what the cache held behind it does not matter.
+void PredictionGoesOnFromAnyPlace(void**) {
   ModelFixture fixture(SmallLlama(), {1, 1});
   fixture.model->Initialize(8);
-  Predictor predictor(fixture, 32);
-  std::vector<int32_t> context(50, 3);
-  context[40] = 9;
-  Result<std::span<const float>> logits = predictor.model->Predict(context);
-  assert_ok(logits);
-  const std::vector<float> long_context = Copy(*logits);
-  logits = predictor.model->Predict(std::span(context).last(32));
-  assert_ok(logits);
-  assert_true(Copy(*logits) == long_context);
-  assert_code(predictor.model->Predict({}), ErrorCode::INTERNAL);
+  Beside generator = Generator(fixture, 32);
+  const std::vector<int32_t> tokens = {3, 1, 4, 1, 5, 9, 2, 6};
+  const auto all = generator.model->Predict(tokens, 0);
+  assert_ok(all);
+  const std::vector<float> expected = Copy(*all);
+  const std::vector<int32_t> others(20, 7);
+  assert_ok(generator.model->Predict(others, 4));
+  const auto again = generator.model->Predict(std::span(tokens).subspan(4), 4);
+  assert_ok(again);
+  for (size_t i = 0; i < expected.size(); ++i) assert_true(std::abs((*again)[i] - expected[i]) <= 1e-5);
+  assert_code(generator.model->Predict({}, 0), ErrorCode::INTERNAL);
+  assert_code(generator.model->Predict(tokens, 25), ErrorCode::INTERNAL);
+  assert_code(generator.model->Predict(tokens, -1), ErrorCode::INTERNAL);
+  assert_code(generator.model->Predict(std::vector<int32_t>(33, 1), 0), ErrorCode::INTERNAL);
 }
 
 void ForeignTokensAreRefused(void**) {
@@ -357,7 +390,7 @@ void WrongBindingsAreRefused(void**) {
   assert_code(Model::Create(narrow, {arena, bytes}, *fixture.context), ErrorCode::INTERNAL);
   assert_code(fixture.model->Run({plan::InstructionKind::kOptimize}), ErrorCode::INTERNAL);
   assert_code(fixture.model->Run({plan::InstructionKind::kBackwardInput}), ErrorCode::INTERNAL);
-  assert_code(fixture.model->Predict(std::vector<int32_t>{1}), ErrorCode::INTERNAL);
+  assert_code(fixture.model->Predict(std::vector<int32_t>{1}, 0), ErrorCode::INTERNAL);
 }
 
 void EveryOperatorIsProgress(void**) {
@@ -395,8 +428,8 @@ int main() {
       cmocka_unit_test(SquareNormIsThatOfAllGradients),
       cmocka_unit_test(DecayLeavesNormsAlone),
       cmocka_unit_test(ValidationIsTheLossAndNothingElse),
-      cmocka_unit_test(PredictionAgreesWithValidation),
-      cmocka_unit_test(PredictionForgetsWhatIsTooLongAgo),
+      cmocka_unit_test(CachedLogitsAreThoseOfTheWhole),
+      cmocka_unit_test(PredictionGoesOnFromAnyPlace),
       cmocka_unit_test(ForeignTokensAreRefused),
       cmocka_unit_test(WrongBindingsAreRefused),
       cmocka_unit_test(EveryOperatorIsProgress),

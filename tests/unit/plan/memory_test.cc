@@ -369,7 +369,12 @@ void InferenceTablesHold(void**) {
                                                     made.training.sequence_length, made.options);
     assert_ok(table);
     assert_ok(VerifyPlacement(*table));
-    assert_ok(VerifyAccesses(*table, {{InstructionKind::kValidate}, {InstructionKind::kPredict}}));
+    assert_ok(VerifyAccesses(*table, {{InstructionKind::kValidate}}));
+    assert_null(table->FindSlot(kGradientsSlot));
+    table = BuildGenerationTable(made.model, made.training.sequence_length, made.options);
+    assert_ok(table);
+    assert_ok(VerifyPlacement(*table));
+    assert_ok(VerifyAccesses(*table, {{InstructionKind::kPredict}, {InstructionKind::kPredict}}));
     assert_null(table->FindSlot(kGradientsSlot));
   }
 }

@@ -578,6 +578,11 @@ void InferencePlans(void**) {
   DeviceSpec full = request.devices[0];
   full.free_bytes = 100 << 20;
   assert_code(PlanInference(request.model, full, 256, 1), ErrorCode::NO_FEASIBLE_PLAN);
+  // A text costs its cache, not the activations of all of it.
+  const Result<Plan> text = PlanGeneration(request.model, request.devices[0], 1024);
+  assert_ok(text);
+  assert_true(text->arena_bytes < PlanInference(request.model, request.devices[0], 1024, 1)->arena_bytes);
+  assert_code(PlanGeneration(request.model, full, 1024), ErrorCode::NO_FEASIBLE_PLAN);
 }
 
 }  // namespace

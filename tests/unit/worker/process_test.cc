@@ -222,6 +222,13 @@ Json InferencePlan(const TinyRun& run, int64_t sequences) {
   return plan::PlanToJson(*plan);
 }
 
+Json GenerationPlan(const TinyRun& run) {
+  const auto plan =
+      plan::PlanGeneration(run.task.model, TinyRun::Spec(), run.task.model.max_position_embeddings);
+  assert_ok(plan);
+  return plan::PlanToJson(*plan);
+}
+
 Json Ask(Json message, const char* type) {
   message["type"] = type;
   WorkerProcess worker;
@@ -250,7 +257,9 @@ void Evaluates(void**) {
   const int64_t bytes = static_cast<int64_t>(std::filesystem::file_size(testing::kText));
   assert_true(all["rows"][0][3] == (bytes - 1) / 32 * 32);
   task.batches = 3;
-  assert_true(Ask(EvaluateTaskToJson(task), "evaluate")["rows"][0][3] == 3 * 4 * 32);
+  const Json some = Ask(EvaluateTaskToJson(task), "evaluate");
+  assert_true(some["rows"][0][3] == 3 * 4 * 32 && some["rows"][0][4] == 3 * 4);
+  assert_true(some["columns"][4]["name"] == "sequences");
 }
 
 void Generates(void**) {
@@ -258,21 +267,44 @@ void Generates(void**) {
   GenerateTask task;
   task.model = run.task.model;
   task.weights = Train(&run);
-  task.plan = InferencePlan(run, 1);
+  task.plan = GenerationPlan(run);
+  task.context = run.task.model.max_position_embeddings;
   task.prompt = "This License";
   task.max_tokens = 100;  // beyond the model's 32 positions: the window slides
   task.seed = 1;
   const Json first = Ask(GenerateTaskToJson(task), "generate");
   assert_true(first["columns"][0]["name"] == "prompt" && first["columns"][1]["name"] == "text");
   assert_true(first["rows"][0][0] == "This License");
-  assert_true(first["rows"][0][1].get<std::string>().size() >= 100);
+  const std::string text = first["rows"][0][1];
+  assert_true(text.size() >= 100);
+  assert_int_equal(first["notices"].size(), 1);
   assert_true(Ask(GenerateTaskToJson(task), "generate") == first);
+  task.stop = text.substr(20, 2);
+  const std::string stopped = Ask(GenerateTaskToJson(task), "generate")["rows"][0][1];
+  assert_text(stopped, text.substr(0, text.find(task.stop)));
+  task.stop = "";
   task.seed = 2;
   assert_true(Ask(GenerateTaskToJson(task), "generate") != first);
   task.temperature = 0;
   const Json greedy = Ask(GenerateTaskToJson(task), "generate");
   task.seed = 3;
   assert_true(Ask(GenerateTaskToJson(task), "generate") == greedy);
+  task.temperature = 2;
+  task.top_k = 1;
+  assert_true(Ask(GenerateTaskToJson(task), "generate") == greedy);
+  task.top_k = 0;
+  task.top_p = 0;
+  assert_true(Ask(GenerateTaskToJson(task), "generate") == greedy);
+  // Only the end of a prompt that is too long counts, and that is said.
+  task.top_p = 1;
+  task.temperature = 0;
+  task.max_tokens = 10;
+  task.prompt = std::string(1000, 'x') + "his License is th";
+  const Json cut = Ask(GenerateTaskToJson(task), "generate");
+  assert_int_equal(cut["notices"].size(), 1);
+  task.prompt = task.prompt.substr(task.prompt.size() - 22);
+  const Json end = Ask(GenerateTaskToJson(task), "generate");
+  assert_true(end["notices"].empty() && end["rows"][0][1] == cut["rows"][0][1]);
   task.prompt = "";
   task.max_tokens = 5;
   assert_true(Ask(GenerateTaskToJson(task), "generate")["rows"][0][1].get<std::string>().size() >= 5);
@@ -287,7 +319,8 @@ void GeneratesReplacesInvalidUtf8(void**) {
   GenerateTask task;
   task.model = run.task.model;
   task.weights = RunTask(&run).end["checkpoint"];
-  task.plan = InferencePlan(run, 1);
+  task.plan = GenerationPlan(run);
+  task.context = run.task.model.max_position_embeddings;
   task.prompt = "x";
   task.max_tokens = 200;
   task.temperature = 5;

@@ -1,0 +1,11 @@
+// libFuzzer: headers of safetensors files.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "tests/fuzz/check_model_files.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  traind::fuzzing::CheckSafetensors({reinterpret_cast<const char*>(data), size});
+  return 0;
+}
