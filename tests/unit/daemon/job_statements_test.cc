@@ -218,6 +218,7 @@ void ExportNeedsAPlaceOutside(void**) {
     TRAIND_ASSIGN(const JobRecord job, LoadJob(t, 1));
     return AddVersion(t, job, 1, 1, {}, "/models/1/1", 1).status();
   }));
+  const std::string state = fixture.session.directory;
   fixture.session.directory = "/home/me";
   const auto exported = fixture.Run("EXPORT MODEL tiny@1 FORMAT safetensors TO 'a/../out/'");
   assert_ok(exported);
@@ -227,7 +228,6 @@ void ExportNeedsAPlaceOutside(void**) {
   assert_text(task->weights, "/models/1/1");
   assert_text(fixture.Error("EXPORT MODEL tiny TO 'out' FORMAT gguf"), "UNKNOWN_FORMAT 35");
   assert_text(fixture.Error("EXPORT MODEL tiny TO '' FORMAT safetensors"), "INVALID_OPTION 22");
-  const std::string& state = fixture.daemon_.state_directory;
   assert_text(fixture.Error("EXPORT MODEL tiny TO '" + state + "/models/9' FORMAT safetensors"),
               "FORBIDDEN_PATH 22");
 }
@@ -235,7 +235,7 @@ void ExportNeedsAPlaceOutside(void**) {
 // The worker's part is done by hand: a directory under the name that the task gives it.
 void ImportIsWholeOrNothing(void**) {
   JobFixture fixture;
-  const std::string state = fixture.daemon_.state_directory;
+  const std::string state = fixture.session.directory;
   std::filesystem::create_directories(state + "/hf");
   assert_text(fixture.Error("IMPORT MODEL tiny FROM 'hf'"), "MODEL_EXISTS 14");
   assert_text(fixture.Error("IMPORT MODEL q FROM 'nothing'"), "FILE_NOT_FOUND 21");
