@@ -79,11 +79,26 @@ def assert_same_text(client, model, directory):
     assert ours == text, (ours, text)
 
 
-def round_trip(client, program, scratch, name, dtype, shard_size, **changes):
-    import torch
+def llama(**changes):
     from transformers import LlamaConfig, LlamaForCausalLM
+    return LlamaForCausalLM(LlamaConfig(**dict(CONFIG, **changes)))
+
+
+def qwen2():
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+    return Qwen2ForCausalLM(Qwen2Config(**CONFIG))
+
+
+def gpt2():
+    from transformers import GPT2Config, GPT2LMHeadModel
+    return GPT2LMHeadModel(GPT2Config(vocab_size=256, n_embd=48, n_layer=3, n_head=6, n_positions=64, bos_token_id=0,
+                                      eos_token_id=0, initializer_range=0.1))
+
+
+def round_trip(client, program, scratch, name, dtype, shard_size, build=llama, **changes):
+    import torch
     torch.manual_seed(len(name))
-    model = LlamaForCausalLM(LlamaConfig(**dict(CONFIG, **changes))).to(dtype)
+    model = build(**changes).to(dtype)
     source, out, trained = scratch / (name + "-in"), scratch / (name + "-out"), scratch / (name + "-trained")
     model.save_pretrained(source, max_shard_size=shard_size)
     client.execute("IMPORT MODEL %s FROM '%s'" % (name, source))
@@ -110,6 +125,11 @@ def main():
         round_trip(client, program, scratch, "tied", torch.float32, "1GB", tie_word_embeddings=True)
         round_trip(client, program, scratch, "half", torch.bfloat16, "60KB")
         round_trip(client, program, scratch, "float16", torch.float16, "1GB", num_key_value_heads=6)
+        round_trip(client, program, scratch, "stretched", torch.float32, "1GB",
+                   rope_parameters=dict(rope_type="llama3", rope_theta=10000.0, factor=4.0, low_freq_factor=1.0,
+                                        high_freq_factor=4.0, original_max_position_embeddings=32))
+        round_trip(client, program, scratch, "qwen", torch.float32, "1GB", qwen2)
+        round_trip(client, program, scratch, "learned", torch.float32, "1GB", gpt2)
         assert daemon.stop(client) == 0
     print("passed")
     return 0

@@ -23,7 +23,7 @@ std::string Golden(const std::string& name) {
 void LogitsAreThoseOfTransformers(void**) {
   std::vector<int32_t> tokens;
   for (int32_t i = 0; i < kTokens; ++i) tokens.push_back((37 * i + 11) % 256);
-  for (const char* name : {"hf_llama", "hf_llama_sharded_bf16"}) {
+  for (const char* name : {"hf_llama", "hf_llama_sharded_bf16", "hf_gpt2", "hf_qwen2"}) {
     const auto rows = LogitsOf(Golden(name), tokens);
     assert_ok(rows);
     const std::string bytes = ReadFile(Golden(name) + "/logits.bin");
