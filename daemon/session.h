@@ -94,7 +94,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void BeginWorker(const RequestPtr& request, WorkerOutcome outcome);
   void SendWorkerProgress(const RequestPtr& request, const Json& message);
   void WorkerDone(const RequestPtr& request, const Result<Json>& result);
-  void CompleteWorker(const RequestPtr& request, const Json& result);
+  void Conclude(const RequestPtr& request, const Json& result);
   void InterruptRequest(const RequestPtr& request);
   void FinishRequest(const RequestPtr& request, const Status& status);
 

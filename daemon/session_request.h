@@ -14,7 +14,7 @@
 namespace traind::daemon {
 
 struct Session::Request {
-  enum class Phase { kParsing, kQueued, kRunning, kSending, kWaiting, kFollowing, kWorker, kCompleting };
+  enum class Phase { kParsing, kQueued, kRunning, kSending, kWaiting, kFollowing, kWorker, kConcluding };
 
   int64_t id = 0;
   Phase phase = Phase::kQueued;

@@ -185,13 +185,13 @@ void Session::SendWorkerProgress(const RequestPtr& request, const Json& message)
 }
 
 // Takes over what the worker made; it is not interrupted any more.
-void Session::CompleteWorker(const RequestPtr& request, const Json& result) {
-  request->phase = Request::Phase::kCompleting;
+void Session::Conclude(const RequestPtr& request, const Json& result) {
+  request->phase = Request::Phase::kConcluding;
   auto reply = std::make_shared<std::optional<Result<Reply>>>();
   auto frames = std::make_shared<Result<std::deque<std::string>>>(std::deque<std::string>());
   services_->pool->Submit(
       [request, result, reply, frames](Reader&) {
-        *reply = request->worker.complete(result);
+        *reply = request->worker.conclude(result);
         if ((*reply)->ok()) *frames = EncodeReply(request->id, request->kind, ***reply);
       },
       [weak = weak_from_this(), request, reply, frames] {
@@ -214,8 +214,8 @@ void Session::WorkerDone(const RequestPtr& request, const Result<Json>& result) 
     FinishRequest(request, result.status());
     return;
   }
-  if (request->worker.complete) {
-    CompleteWorker(request, *result);
+  if (request->worker.conclude) {
+    Conclude(request, *result);
     return;
   }
   const auto columns = result->find("columns");
@@ -246,7 +246,7 @@ void Session::InterruptRequest(const RequestPtr& request) {
   request->cancelled = true;
   switch (request->phase) {
     case Request::Phase::kParsing:
-    case Request::Phase::kCompleting:
+    case Request::Phase::kConcluding:
       return;  // answered in a moment
     case Request::Phase::kRunning:
       services_->pool->Interrupt(request->ticket);

@@ -83,7 +83,7 @@ struct WorkerOutcome {
   Json task;  // the first message to the worker
   // Makes the reply of the worker's result, and takes over what it has made, on a pool thread. Without it the
   // result's columns, rows and notices are the reply. It is called unless the statement ended before.
-  std::function<Result<Reply>(const Json& result)> complete = {};
+  std::function<Result<Reply>(const Json& result)> conclude = {};
   // Removes what a worker left that ended without a result; on a pool thread.
   std::function<void()> undo = {};
 };

@@ -103,7 +103,7 @@ Result<Outcome> Run(const grammar::ImportModel& statement, const Context& contex
   const Import import{name, statement.name.position, context.daemon, task.target};
   WorkerOutcome outcome{ImportTaskToJson(task)};
   if (context.check) {
-    outcome.complete = [name, session = context.session](const Json& result) -> Result<Reply> {
+    outcome.conclude = [name, session = context.session](const Json& result) -> Result<Reply> {
       Reply reply;
       reply.session = session;
       reply.session->checked_versions[name] = 1;
@@ -113,7 +113,7 @@ Result<Outcome> Run(const grammar::ImportModel& statement, const Context& contex
     };
     return Done(std::move(outcome));
   }
-  outcome.complete = [import](const Json& result) { return import.Keep(result); };
+  outcome.conclude = [import](const Json& result) { return import.Keep(result); };
   outcome.undo = [import] { import.Undo(); };
   return Done(std::move(outcome));
 }

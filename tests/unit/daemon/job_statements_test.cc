@@ -251,9 +251,9 @@ void ImportIsWholeOrNothing(void**) {
   fixture.WriteFile(task->target.substr(state.size() + 1) + "/model.safetensors", "weights");
 
   const ModelSpec spec = (*LookUpModel(*fixture.reader, "tiny"))->spec;
-  assert_false(outcome.complete(Json{{"type", "result"}, {"bytes", 7}}).ok());
+  assert_false(outcome.conclude(Json{{"type", "result"}, {"bytes", 7}}).ok());
   const auto reply =
-      outcome.complete(Json{{"model", ModelToJson(spec)}, {"bytes", 7}, {"notices", {"said"}}});
+      outcome.conclude(Json{{"model", ModelToJson(spec)}, {"bytes", 7}, {"notices", {"said"}}});
   assert_ok(reply);
   assert_text(reply->notices.at(0), "said");
   assert_false(std::filesystem::exists(task->target));
@@ -267,7 +267,7 @@ void ImportIsWholeOrNothing(void**) {
 
   // Somebody else has taken the name meanwhile: nothing is left.
   std::filesystem::create_directories(task->target);
-  const auto second = outcome.complete(Json{{"model", ModelToJson(spec)}, {"bytes", 7}});
+  const auto second = outcome.conclude(Json{{"model", ModelToJson(spec)}, {"bytes", 7}});
   assert_code(second, ErrorCode::MODEL_EXISTS);
   assert_false(std::filesystem::exists(task->target));
   std::filesystem::create_directories(task->target);
