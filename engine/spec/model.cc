@@ -263,10 +263,15 @@ Status ValidateModel(const ModelSpec& model) {
     TRAIND_TRY(ValidateReal(field.option, model.*field.value, field.most));
   }
   TRAIND_TRY(ValidateRopeScaling(model));
-  if (model.tokenizer != "bytes") {
+  if (model.tokenizer_id == 0 && model.tokenizer != "bytes") {
     return spec::InvalidOption("tokenizer", "unknown tokenizer '" + model.tokenizer + "'", "Known: bytes.");
   }
-  if (model.vocab_size < kByteTokens) {
+  if (model.end_of_text < 0 || model.end_of_text >= model.vocab_size) {
+    return spec::InvalidOption("vocab_size", "vocab_size is " + std::to_string(model.vocab_size) +
+                                                 "; the end-of-text token of '" + model.tokenizer + "' is " +
+                                                 std::to_string(model.end_of_text));
+  }
+  if (model.tokenizer_id == 0 && model.vocab_size < kByteTokens) {
     return spec::InvalidOption("vocab_size", "vocab_size is " + std::to_string(model.vocab_size) +
                                                  "; the byte tokenizer needs " + std::to_string(kByteTokens));
   }
@@ -294,7 +299,9 @@ Json ModelToJson(const ModelSpec& model) {
   const ArchitectureTraits& traits = model.traits();
   Json object = {{"architecture", ArchitectureName(model.architecture)},
                  {"tie_word_embeddings", model.tie_word_embeddings},
-                 {"tokenizer", model.tokenizer}};
+                 {"tokenizer", model.tokenizer},
+                 {"tokenizer_id", model.tokenizer_id},
+                 {"end_of_text", model.end_of_text}};
   for (const SizeField& field : kSizes) {
     if (field.has(traits)) object[std::string(field.option)] = model.*field.size;
   }
@@ -331,6 +338,8 @@ Result<ModelSpec> ModelFromJson(const Json& object) {
   }
   TRAIND_ASSIGN(model.tie_word_embeddings, GetBool(object, "tie_word_embeddings"));
   TRAIND_ASSIGN(model.tokenizer, GetString(object, "tokenizer"));
+  TRAIND_ASSIGN(model.tokenizer_id, GetIntOr(object, "tokenizer_id", 0));
+  TRAIND_ASSIGN(model.end_of_text, GetIntOr(object, "end_of_text", 0));
   return model;
 }
 

@@ -59,6 +59,8 @@ struct ModelSpec {
   double initializer_range = 0.02;
   bool tie_word_embeddings = false;
   std::string tokenizer = "bytes";
+  int64_t tokenizer_id = 0;  // of the catalog, whose names may change; 0: bytes
+  int64_t end_of_text = 0;   // the tokenizer's id for it, config.json's eos_token_id
 
   int64_t head_size() const { return hidden_size / num_attention_heads; }
   const ArchitectureTraits& traits() const { return TraitsOf(architecture); }

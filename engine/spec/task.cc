@@ -51,6 +51,7 @@ Json TrainTaskToJson(const TrainTask& task) {
                  {"training", TrainingToJson(task.training)},
                  {"plan", task.plan},
                  {"data", DataToJson(task.data)},
+                 {"tokenizer", task.tokenizer},
                  {"cache_directory", task.cache_directory},
                  {"checkpoint_directory", task.checkpoint_directory},
                  {"initial_weights", task.initial_weights},
@@ -74,6 +75,7 @@ Result<TrainTask> TrainTaskFromJson(const Json& object) {
   if (const Json& validation = Part(object, "validation"); !validation.is_null()) {
     TRAIND_ASSIGN(task.validation, DataFromJson(validation));
   }
+  TRAIND_ASSIGN(task.tokenizer, GetStringOr(object, "tokenizer", ""));
   TRAIND_ASSIGN(task.cache_directory, GetString(object, "cache_directory"));
   TRAIND_ASSIGN(task.checkpoint_directory, GetString(object, "checkpoint_directory"));
   TRAIND_ASSIGN(task.initial_weights, GetStringOr(object, "initial_weights", ""));
@@ -91,6 +93,7 @@ Json EvaluateTaskToJson(const EvaluateTask& task) {
           {"weights", task.weights},
           {"plan", task.plan},
           {"data", DataToJson(task.data)},
+          {"tokenizer", task.tokenizer},
           {"cache_directory", task.cache_directory},
           {"batches", task.batches},
           {"sequence_length", task.sequence_length},
@@ -103,6 +106,7 @@ Result<EvaluateTask> EvaluateTaskFromJson(const Json& object) {
   TRAIND_ASSIGN(task.weights, GetString(object, "weights"));
   task.plan = Part(object, "plan");
   TRAIND_ASSIGN(task.data, DataFromJson(Part(object, "data")));
+  TRAIND_ASSIGN(task.tokenizer, GetStringOr(object, "tokenizer", ""));
   TRAIND_ASSIGN(task.cache_directory, GetString(object, "cache_directory"));
   TRAIND_ASSIGN(task.batches, GetInt(object, "batches"));
   TRAIND_ASSIGN(task.sequence_length, GetInt(object, "sequence_length"));
@@ -111,12 +115,19 @@ Result<EvaluateTask> EvaluateTaskFromJson(const Json& object) {
 }
 
 Json GenerateTaskToJson(const GenerateTask& task) {
-  return {{"type", "generate"},      {"model", ModelToJson(task.model)},
-          {"weights", task.weights}, {"plan", task.plan},
-          {"prompt", task.prompt},   {"max_tokens", task.max_tokens},
-          {"context", task.context}, {"temperature", task.temperature},
-          {"top_k", task.top_k},     {"top_p", task.top_p},
-          {"stop", task.stop},       {"seed", task.seed}};
+  return {{"type", "generate"},
+          {"model", ModelToJson(task.model)},
+          {"weights", task.weights},
+          {"plan", task.plan},
+          {"tokenizer", task.tokenizer},
+          {"prompt", task.prompt},
+          {"max_tokens", task.max_tokens},
+          {"context", task.context},
+          {"temperature", task.temperature},
+          {"top_k", task.top_k},
+          {"top_p", task.top_p},
+          {"stop", task.stop},
+          {"seed", task.seed}};
 }
 
 Result<GenerateTask> GenerateTaskFromJson(const Json& object) {
@@ -124,6 +135,7 @@ Result<GenerateTask> GenerateTaskFromJson(const Json& object) {
   TRAIND_ASSIGN(task.model, ModelFromJson(Part(object, "model")));
   TRAIND_ASSIGN(task.weights, GetString(object, "weights"));
   task.plan = Part(object, "plan");
+  TRAIND_ASSIGN(task.tokenizer, GetStringOr(object, "tokenizer", ""));
   TRAIND_ASSIGN(task.prompt, GetString(object, "prompt"));
   TRAIND_ASSIGN(task.max_tokens, GetInt(object, "max_tokens"));
   TRAIND_ASSIGN(task.context, GetInt(object, "context"));

@@ -47,6 +47,7 @@ struct TrainTask {
   Json plan;  // plan::PlanToJson
   DataSpec data;
   std::optional<DataSpec> validation;
+  std::string tokenizer;             // data::OpenTokenizer's: a directory, or empty for bytes
   std::string cache_directory;       // token caches, shared by all jobs
   std::string checkpoint_directory;  // step-00001000 go here
   std::string initial_weights;       // a version's directory, or empty: initialise from the seed
@@ -63,6 +64,7 @@ struct EvaluateTask {
   std::string weights;  // a version's directory
   Json plan;
   DataSpec data;
+  std::string tokenizer;  // as TrainTask's
   std::string cache_directory;
   int64_t batches = 0;  // 0: all the data
   int64_t sequence_length = 0;
@@ -73,6 +75,7 @@ struct GenerateTask {
   ModelSpec model;
   std::string weights;
   Json plan;
+  std::string tokenizer;  // as TrainTask's
   std::string prompt;
   int64_t max_tokens = 64;
   int64_t context = 0;     // positions that are kept: at most the model's

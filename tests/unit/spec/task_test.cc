@@ -79,11 +79,13 @@ void train_tasks_lack_nothing_needed(void**) {
 }
 
 void other_tasks(void**) {
-  const EvaluateTask evaluate{SomeModel(), "/w", {{"a", 1}}, SomeData(), "/c", 20, 128, 4};
+  const EvaluateTask evaluate{SomeModel(), "/w", {{"a", 1}}, SomeData(), "/state/tokenizers/1",
+                              "/c",        20,   128,        4};
   const auto evaluate_read = EvaluateTaskFromJson(Sent(EvaluateTaskToJson(evaluate)));
   assert_ok(evaluate_read);
   assert_true(EvaluateTaskToJson(*evaluate_read) == EvaluateTaskToJson(evaluate));
-  const GenerateTask generate{SomeModel(), "/w", {{"a", 1}}, "This \"License\"", 64, 0.8, 1};
+  const GenerateTask generate{SomeModel(),        "/w", {{"a", 1}}, "/state/tokenizers/1",
+                              "This \"License\"", 64,   0.8,        1};
   const auto generate_read = GenerateTaskFromJson(Sent(GenerateTaskToJson(generate)));
   assert_ok(generate_read);
   assert_true(GenerateTaskToJson(*generate_read) == GenerateTaskToJson(generate));
