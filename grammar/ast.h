@@ -92,9 +92,11 @@ struct Sql {
   bool operator==(const Sql& other) const { return text == other.text && sql == other.sql; }
 };
 
-// FROM d | FROM 'file'
+// FROM d | FROM 'file', each with WEIGHT w
 struct Source {
   Value value;  // kWord: a data set's name (a "quoted" one too), kString: a file pattern, kParameter
+  std::optional<Value> weight;
+  Position weight_position;  // of WEIGHT
   bool operator==(const Source&) const = default;
 };
 
@@ -211,7 +213,7 @@ struct UntilClause {
   bool operator==(const UntilClause&) const = default;
 };
 struct ValidateClause {
-  Source source;
+  std::vector<Source> sources;
   std::optional<Value> every_steps;
   Position position;
   bool operator==(const ValidateClause&) const = default;
@@ -250,7 +252,7 @@ struct Train {
   std::optional<Name> into;
   std::optional<Name> job_name;  // AS
   bool from_scratch = false;
-  std::vector<Source> sources;  // one here; several come with weights
+  std::vector<Source> sources;
   std::optional<ValidateClause> validate;
   Options using_options;
   Position using_position;

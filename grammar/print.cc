@@ -177,7 +177,10 @@ class Printer {
     return model.version ? Put("@").Put(*model.version) : *this;
   }
   Printer& Put(const JobRef& job) { return Put(job.value); }
-  Printer& Put(const Source& source) { return Put(source.value); }
+  Printer& Put(const Source& source) {
+    Put(source.value);
+    return source.weight ? Put(" WEIGHT ").Put(*source.weight) : *this;
+  }
   Printer& Put(const DeviceRef& device) { return Put(device.node).Put(":").Put(device.index); }
   Printer& Put(const BudgetTerm& term) {
     if (!term.term) return Put(term.limit);
@@ -200,7 +203,7 @@ class Printer {
     if (s.until) Put(" UNTIL ").Put(s.until->metric).Put(" < ").Put(s.until->below);
   }
   void Put(const ValidateClause& clause) {
-    Put(" VALIDATE FROM ").Put(clause.source);
+    Put(" VALIDATE FROM ").PutList(clause.sources);
     if (clause.every_steps) Put(" EVERY ").Put(*clause.every_steps).Put(" STEPS");
   }
   void Put(const HardwareClause& clause) {

@@ -70,8 +70,8 @@ jobs(A) ::= job(J).                         { A = build->Make<std::vector<JobRef
 jobs(A) ::= jobs(L) COMMA job(J).           { A = L; build->Append(L, *J, J->value.position); }
 
 %type source {Source*}
-source(A) ::= text(V).                      { A = build->Make<Source>({*V}); }
-source(A) ::= NAME(T).                      { A = build->Make<Source>({*build->MakeValue(*T)}); }
+source(A) ::= text(V).                      { A = build->Make<Source>({*V, {}, {}}); }
+source(A) ::= NAME(T).                      { A = build->Make<Source>({*build->MakeValue(*T), {}, {}}); }
 
 %type if_not_exists {const Token*}
 if_not_exists(A) ::= .                      { A = nullptr; }
@@ -206,9 +206,14 @@ train ::= train_open train_from.
 train ::= train train_from.
 train ::= train train_clause.
 
+%type weighted {Source*}
+weighted(A) ::= source(S).                  { A = S; }
+weighted(A) ::= source(S) WEIGHT(T) number(V).
+                                            { A = S; A->weight = *V; A->weight_position = T->position; }
 %type sources {std::vector<Source>*}
-sources(A) ::= source(S).                   { A = build->Make<std::vector<Source>>({*S}); }
-sources(A) ::= sources(L) COMMA source(S).  { A = L; build->Append(L, *S, S->value.position); }
+sources(A) ::= weighted(S).                 { A = build->Make<std::vector<Source>>({*S}); }
+sources(A) ::= sources(L) COMMA weighted(S).
+                                            { A = L; build->Append(L, *S, S->value.position); }
 train_from ::= from_word sources(L).        { build->Get<Train>().sources = *L; }
 
 from_scratch ::= FROM(T) SCRATCH.           { build->Begin(Clause::kFromScratch, *T); }
@@ -221,10 +226,10 @@ as_word ::= AS(T).                          { build->Begin(Clause::kAs, *T); }
 train_clause ::= as_word name(N).           { build->Get<Train>().job_name = *N; }
 
 validate_word(A) ::= VALIDATE(T).           { A = T; build->Begin(Clause::kValidate, *T); }
-train_clause ::= validate_word(P) FROM source(S).
-                                            { build->Get<Train>().validate = {*S, std::nullopt, P->position}; }
-train_clause ::= validate_word(P) FROM source(S) EVERY number(V) STEPS.
-                                            { build->Get<Train>().validate = {*S, *V, P->position}; }
+train_clause ::= validate_word(P) FROM sources(L).
+                                            { build->Get<Train>().validate = {*L, std::nullopt, P->position}; }
+train_clause ::= validate_word(P) FROM sources(L) EVERY number(V) STEPS.
+                                            { build->Get<Train>().validate = {*L, *V, P->position}; }
 
 using_word(A) ::= USING(T).                 { A = T; build->Begin(Clause::kUsing, *T); }
 train_clause ::= using_word(P) options(L).  { build->SetUsing(*P, *L); }

@@ -73,7 +73,10 @@ class Replacer {
   }
   Status operator()(std::optional<Name>& name) { return name ? (*this)(*name) : Status(); }
   Status operator()(Option& option) { return Any(option.value); }
-  Status operator()(Source& source) { return Any(source.value); }
+  Status operator()(Source& source) {
+    TRAIND_TRY(Any(source.value));
+    return Number(source.weight);
+  }
   Status operator()(JobRef& job) { return Any(job.value); }
   Status operator()(std::optional<JobRef>& job) { return job ? (*this)(*job) : Status(); }
   Status operator()(ModelRef& model) {
@@ -176,7 +179,7 @@ class Replacer {
  private:
   Status Clauses(Train& s) {
     if (s.validate) {
-      TRAIND_TRY((*this)(s.validate->source));
+      TRAIND_TRY((*this)(s.validate->sources));
       TRAIND_TRY(Number(s.validate->every_steps));
     }
     if (s.target) TRAIND_TRY(Number(s.target->amount));

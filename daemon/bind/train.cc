@@ -44,31 +44,25 @@ Status BindStart(const grammar::Train& statement, const Context& context, BoundT
   return {};
 }
 
-// With the byte tokenizer every byte is a token, and one more ends each document: no data can have more.
-int64_t MostTokens(const BoundData& data) {
-  return data.bytes + data.files;
-}
-
-Status CheckLength(const BoundData& data, int64_t sequence_length) {
-  if (MostTokens(data) > sequence_length) return {};
-  return Status(ErrorCode::DATA_TOO_SHORT,
-                fmt::format("{} has at most {} tokens; one sequence needs {}", data.spec.name,
-                            MostTokens(data), sequence_length + 1),
-                "give more data, or a smaller sequence_length")
-      .At(data.position);
+Status CheckLength(const BoundMixture& data, int64_t sequence_length) {
+  for (const BoundData& source : data.sources) {
+    const int64_t most = source.MostOfFiles();
+    if (most > sequence_length) continue;
+    return Status(ErrorCode::DATA_TOO_SHORT,
+                  fmt::format("{} has at most {} tokens; one sequence needs {}", source.spec.name, most,
+                              sequence_length + 1),
+                  "give more data, or a smaller sequence_length")
+        .At(source.position);
+  }
+  return {};
 }
 
 Status BindAllData(const grammar::Train& statement, const Context& context, BoundTrain* train) {
-  if (statement.sources.size() > 1) {
-    return Status(ErrorCode::INVALID_OPTION, "TRAIN takes one source of data",
-                  "CREATE DATASET all FROM 'a.txt', 'b.txt' FORMAT text joins files into one")
-        .At(statement.sources[1].value.position);
-  }
-  TRAIND_ASSIGN(train->data, BindSource(statement.sources.front(), context));
-  train->tokens_exact = train->data.tokens.has_value();
+  TRAIND_ASSIGN(train->data, BindSources(statement.sources, context));
+  train->tokens_exact = train->data.TokensAreKnown();
   TRAIND_TRY(CheckLength(train->data, train->training.spec.sequence_length));
   if (!statement.validate) return {};
-  TRAIND_ASSIGN(train->validation, BindSource(statement.validate->source, context));
+  TRAIND_ASSIGN(train->validation, BindSources(statement.validate->sources, context));
   return CheckLength(*train->validation, train->training.spec.sequence_length);
 }
 
@@ -124,10 +118,10 @@ Status PlanTrain(const grammar::Train& statement, const Context& context, BoundT
   request.training = train->training.spec;
   request.budget = train->draft.budget;
   request.devices = train->hardware.devices;
-  request.data_tokens = train->tokens_exact ? *train->data.tokens : MostTokens(train->data);
+  request.data_tokens = train->data.MostTokens();
   if (train->validation) {
     request.validates = true;
-    request.validation_tokens = train->validation->tokens.value_or(MostTokens(*train->validation));
+    request.validation_tokens = train->validation->MostTokens();
   }
   request.now = context.daemon.clock->WallSeconds();
   request.start_step = train->start_step;
@@ -146,7 +140,8 @@ Result<std::string> CanonicalTrain(const grammar::Train& statement, const Contex
   canonical.wait.reset();
   canonical.detach = false;
   for (grammar::Source& source : canonical.sources) TRAIND_TRY(Settle(&source, context));
-  if (canonical.validate) TRAIND_TRY(Settle(&canonical.validate->source, context));
+  if (!canonical.validate) return grammar::Print(canonical);
+  for (grammar::Source& source : canonical.validate->sources) TRAIND_TRY(Settle(&source, context));
   return grammar::Print(canonical);
 }
 

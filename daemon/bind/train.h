@@ -25,8 +25,8 @@ struct BoundTrain {
   std::string resume_checkpoint;      // a checkpoint's directory
   int64_t start_step = 0;             // of that checkpoint
   BoundTraining training;
-  BoundData data;
-  std::optional<BoundData> validation;
+  BoundMixture data;
+  std::optional<BoundMixture> validation;
   bool tokens_exact = false;  // the data has been counted, not estimated from the files' sizes
   BoundHardware hardware;
   plan::PlanChoice choice;

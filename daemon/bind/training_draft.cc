@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "daemon/bind/budget.h"
+#include "daemon/bind/data.h"
 #include "daemon/bind/training.h"
 #include "daemon/bind/values.h"
 #include "engine/base/quantity.h"
@@ -136,6 +137,20 @@ Status CheckTarget(const grammar::Train& statement) {
       .At(statement.position);
 }
 
+Status CheckWeights(const grammar::Train& statement) {
+  TRAIND_ASSIGN(const std::vector<double> weights, BindWeights(statement.sources));
+  if (statement.validate) TRAIND_TRY(BindWeights(statement.validate->sources).status());
+  if (weights.empty() || !statement.target ||
+      statement.target->unit != grammar::TargetClause::Unit::kEpochs) {
+    return {};
+  }
+  return Status(ErrorCode::EPOCHS_WITH_WEIGHT,
+                "with weights the sources end at different times: there is no epoch of all of them",
+                "say FOR … TOKENS or FOR … STEPS; without WEIGHT sources are mixed by size, and an epoch is "
+                "every sequence once")
+      .At(statement.sources.front().weight_position);
+}
+
 Status CheckStart(const grammar::Train& statement) {
   const auto& version = statement.model.version;
   if (statement.from_scratch && version) {
@@ -173,6 +188,7 @@ Result<BoundOptions> SessionOptions(const SessionState& session) {
 Result<TrainingDraft> DraftTraining(const grammar::Train& statement, const SessionState& session) {
   TrainingDraft draft;
   TRAIND_TRY(CheckStart(statement));
+  TRAIND_TRY(CheckWeights(statement));
   TRAIND_ASSIGN(draft.given, BindOptions(OptionList::kTrain, statement.using_options));
   TRAIND_ASSIGN(draft.session, SessionOptions(session));
   if (statement.target) TRAIND_TRY(BindTarget(*statement.target, &draft.spec.target));

@@ -8,10 +8,11 @@
 namespace traind::daemon {
 
 Result<std::optional<DatasetRecord>> LookUpDataset(Connection& connection, std::string_view name) {
-  TRAIND_ASSIGN(
-      const auto cells,
-      connection.QueryRow("SELECT id, spec, tokens, documents, bytes FROM main._datasets WHERE name = ?1",
-                          {std::string(name)}));
+  TRAIND_ASSIGN(const auto cells,
+                connection.QueryRow(
+                    "SELECT id, spec, tokens, documents, bytes, files, largest_token FROM main._datasets "
+                    "WHERE name = ?1",
+                    {std::string(name)}));
   if (!cells) return std::optional<DatasetRecord>();
   RowReader row(*cells);
   DatasetRecord dataset;
@@ -21,6 +22,8 @@ Result<std::optional<DatasetRecord>> LookUpDataset(Connection& connection, std::
   dataset.tokens = row.OptionalInt();
   dataset.documents = row.OptionalInt();
   dataset.bytes = row.OptionalInt();
+  dataset.files = row.OptionalInt();
+  dataset.largest_token = row.OptionalInt();
   return std::optional(std::move(dataset));
 }
 
@@ -31,7 +34,7 @@ Result<std::vector<std::string>> DatasetNames(Connection& connection) {
   return names;
 }
 
-Status InsertDataset(Transaction& transaction, const DataSpec& spec, int64_t documents, int64_t bytes,
+Status InsertDataset(Transaction& transaction, const DataSpec& spec, int64_t files, int64_t bytes,
                      double now) {
   TRAIND_ASSIGN(const auto existing,
                 transaction.QueryRow("SELECT id FROM _datasets WHERE name = ?1", {spec.name}));
@@ -39,9 +42,11 @@ Status InsertDataset(Transaction& transaction, const DataSpec& spec, int64_t doc
     return {ErrorCode::DATASET_EXISTS, fmt::format("a data set {} exists", spec.name),
             "IF NOT EXISTS leaves it, OR REPLACE replaces it"};
   }
+  // Of text every file is a document; of other formats a job counts them.
+  const Cell documents = spec.format == DataFormat::kText ? Cell(files) : Cell();
   return transaction.Run(
-      "INSERT INTO _datasets(name, spec, documents, bytes, created_at) VALUES (?1,?2,?3,?4,?5)",
-      {spec.name, DumpJson(DataToJson(spec)), documents, bytes, now});
+      "INSERT INTO _datasets(name, spec, documents, bytes, files, created_at) VALUES (?1,?2,?3,?4,?5,?6)",
+      {spec.name, DumpJson(DataToJson(spec)), documents, bytes, files, now});
 }
 
 Status DeleteDataset(Transaction& transaction, std::string_view name) {

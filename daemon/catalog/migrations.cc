@@ -144,6 +144,12 @@ CREATE TABLE _settings(
   value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 )sql";
 
+// What data sets are made of besides text.
+constexpr std::string_view kCatalog2 = R"sql(
+ALTER TABLE _datasets ADD COLUMN files INTEGER;
+ALTER TABLE _datasets ADD COLUMN largest_token INTEGER;
+)sql";
+
 constexpr std::string_view kMetrics1 = R"sql(
 CREATE TABLE _commits(number INTEGER NOT NULL) STRICT;
 INSERT INTO _commits VALUES (0);
@@ -163,7 +169,7 @@ CREATE TABLE _metrics(
 CREATE INDEX _metrics_validated ON _metrics(job_id, step) WHERE val_loss IS NOT NULL;
 )sql";
 
-constexpr Migration kCatalog[] = {{1, kCatalog1}};
+constexpr Migration kCatalog[] = {{1, kCatalog1}, {2, kCatalog2}};
 constexpr Migration kMetrics[] = {{1, kMetrics1}};
 
 Status RunScript(sqlite3* handle, const std::string& sql) {

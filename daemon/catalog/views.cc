@@ -27,8 +27,11 @@ constexpr View kViews[] = {
      "SELECT job_id AS job, attempt, devices, started_at, ended_at, outcome FROM main._attempts"},
     {"sys_checkpoints", "job, step, path, bytes, state",
      "SELECT job_id AS job, step, path, bytes, state FROM main._checkpoints"},
-    {"sys_datasets", "name, tokens, documents, bytes",
-     "SELECT name, tokens, documents, bytes FROM main._datasets"},
+    {"sys_datasets", "name, tokens, documents, bytes, format, options, files, largest_token",
+     "SELECT name, tokens, documents, bytes, spec ->> 'format' AS format, "
+     "CASE WHEN spec ->> 'text_field' IS NOT NULL THEN 'text_field=' || (spec ->> 'text_field') END AS "
+     "options, "
+     "files, largest_token FROM main._datasets"},
     {"sys_events", "job, time, kind, detail, id",
      "SELECT job_id AS job, time, kind, detail, id FROM main._events"},
     {"sys_gpus",

@@ -94,8 +94,8 @@ struct JobRecord {
   ModelSpec model_spec;
   TrainingSpec training;
   Budget budget;
-  DataSpec data;
-  std::optional<DataSpec> validation;
+  MixtureSpec data;
+  std::optional<MixtureSpec> validation;
   Json plan;                      // plan::PlanToJson of the chosen plan
   Json devices;                   // ON: null for any, else [["local",0],…]
   std::string resume_checkpoint;  // RESUME FROM …, for its first attempt
@@ -167,14 +167,19 @@ Status SetBudget(Transaction& transaction, int64_t job, const Budget& budget, co
 // The plan of its next attempt.
 Status SetPlan(Transaction& transaction, int64_t job, const Json& plan);
 Status SetTotalSteps(Transaction& transaction, int64_t job, int64_t total_steps);
-// What the worker found when the data was ready; a data set of the same definition gets the counts too.
-struct PreparedData {
+// What the worker found in each source when the data was ready; a data set of the same definition gets the
+// counts too.
+struct PreparedSource {
   int64_t tokens = 0;
   int64_t documents = 0;
   int64_t bytes = 0;
+  int64_t files = 0;
+  int64_t largest_token = 0;
 };
+using PreparedData = std::vector<PreparedSource>;
+int64_t TokensOf(const PreparedData& data);
 Status SetPrepared(Transaction& transaction, const JobRecord& job, const PreparedData& data,
-                   const std::optional<PreparedData>& validation, int64_t total_steps);
+                   const PreparedData& validation, int64_t total_steps);
 // Measured figures; absent ones stay as they are.
 Status SetMeasured(Transaction& transaction, int64_t job, std::optional<int64_t> peak_bytes,
                    std::optional<double> step_ms);

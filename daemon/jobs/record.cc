@@ -59,10 +59,10 @@ Status ReadSpecifications(RowReader& row, JobRecord* job) {
   TRAIND_ASSIGN(const Json budget, row.JsonValue());
   TRAIND_ASSIGN(job->budget, BudgetFromJson(budget));
   TRAIND_ASSIGN(const Json data, row.JsonValue());
-  TRAIND_ASSIGN(job->data, DataFromJson(data));
+  TRAIND_ASSIGN(job->data, MixtureFromJson(data));
   TRAIND_ASSIGN(const Json validation, row.JsonValue());
   if (!validation.is_null()) {
-    TRAIND_ASSIGN(job->validation, DataFromJson(validation));
+    TRAIND_ASSIGN(job->validation, MixtureFromJson(validation));
   }
   TRAIND_ASSIGN(job->plan, row.JsonValue());
   TRAIND_ASSIGN(job->devices, row.JsonValue());
@@ -126,31 +126,32 @@ Result<int64_t> InsertJob(Transaction& transaction, const JobRecord& job,
                   fmt::format("there are already {} unfinished jobs, the limit", kMaxQueuedJobs),
                   "wait for some of them, or cancel some");
   }
-  TRAIND_TRY(transaction.Run(kInsert, {job.name,
-                                       job.model_id,
-                                       job.target_model_id,
-                                       job.model,
-                                       job.target_model,
-                                       job.from_version,
-                                       DumpJson(ModelToJson(job.model_spec)),
-                                       DumpJson(TrainingToJson(job.training)),
-                                       DumpJson(BudgetToJson(job.budget)),
-                                       DumpJson(DataToJson(job.data)),
-                                       job.validation ? Cell(DumpJson(DataToJson(*job.validation))) : Cell(),
-                                       DumpJson(job.plan),
-                                       DumpJson(job.devices),
-                                       job.resume_checkpoint,
-                                       job.statement,
-                                       job.labels.empty() ? std::string("{}") : job.labels,
-                                       job.max_retries,
-                                       job.max_retries,
-                                       job.total_steps,
-                                       now,
-                                       job.canonical,
-                                       job.client_token.empty() ? Cell() : Cell(job.client_token),
-                                       job.priority,
-                                       job.predicted_peak_bytes,
-                                       job.predicted_step_ms}));
+  TRAIND_TRY(
+      transaction.Run(kInsert, {job.name,
+                                job.model_id,
+                                job.target_model_id,
+                                job.model,
+                                job.target_model,
+                                job.from_version,
+                                DumpJson(ModelToJson(job.model_spec)),
+                                DumpJson(TrainingToJson(job.training)),
+                                DumpJson(BudgetToJson(job.budget)),
+                                DumpJson(MixtureToJson(job.data)),
+                                job.validation ? Cell(DumpJson(MixtureToJson(*job.validation))) : Cell(),
+                                DumpJson(job.plan),
+                                DumpJson(job.devices),
+                                job.resume_checkpoint,
+                                job.statement,
+                                job.labels.empty() ? std::string("{}") : job.labels,
+                                job.max_retries,
+                                job.max_retries,
+                                job.total_steps,
+                                now,
+                                job.canonical,
+                                job.client_token.empty() ? Cell() : Cell(job.client_token),
+                                job.priority,
+                                job.predicted_peak_bytes,
+                                job.predicted_step_ms}));
   const int64_t id = transaction.last_insert_id();
   TRAIND_TRY(transaction.Run("UPDATE _jobs SET directory = ?2 WHERE id = ?1",
                              {id, fmt::format("{}/jobs/{}", state_directory, id)}));

@@ -1,6 +1,8 @@
 // What a job's runs leave: attempts, metered time, measured figures, checkpoints, versions.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "daemon/catalog/row.h"
 #include "daemon/jobs/jobs.h"
 #include "engine/base/quantity.h"
@@ -23,10 +25,18 @@ Predicted PredictedOf(const Json& plan) {
   return {peak.ok() ? *peak : 0, seconds.ok() ? *seconds * 1000 : 0};
 }
 
-Status SetDatasetCounts(Transaction& transaction, const DataSpec& data, const PreparedData& counts) {
-  return transaction.Run(
-      "UPDATE _datasets SET tokens = ?3, documents = ?4, bytes = ?5 WHERE name = ?1 AND spec = ?2",
-      {data.name, DumpJson(DataToJson(data)), counts.tokens, counts.documents, counts.bytes});
+// Each source by itself: its data set, if it is one and is still defined so.
+Status SetDatasetCounts(Transaction& transaction, const MixtureSpec& mixture, const PreparedData& counts) {
+  for (size_t i = 0; i < std::min(mixture.parts.size(), counts.size()); ++i) {
+    const DataSpec& data = mixture.parts[i].data;
+    const PreparedSource& source = counts[i];
+    TRAIND_TRY(transaction.Run(
+        "UPDATE _datasets SET tokens = ?3, documents = ?4, bytes = ?5, files = ?6, largest_token = ?7 "
+        "WHERE name = ?1 AND spec = ?2",
+        {data.name, DumpJson(DataToJson(data)), source.tokens, source.documents, source.bytes, source.files,
+         source.largest_token}));
+  }
+  return {};
 }
 
 }  // namespace
@@ -49,15 +59,20 @@ Status SetTotalSteps(Transaction& transaction, int64_t job, int64_t total_steps)
   return transaction.Run("UPDATE _jobs SET total_steps = ?2 WHERE id = ?1", {job, total_steps});
 }
 
+int64_t TokensOf(const PreparedData& data) {
+  int64_t tokens = 0;
+  for (const PreparedSource& source : data) tokens += source.tokens;
+  return tokens;
+}
+
 Status SetPrepared(Transaction& transaction, const JobRecord& job, const PreparedData& data,
-                   const std::optional<PreparedData>& validation, int64_t total_steps) {
+                   const PreparedData& validation, int64_t total_steps) {
   TRAIND_TRY(
       transaction.Run("UPDATE _jobs SET data_tokens = ?2, validation_tokens = ?3, "
                       "total_steps = CASE WHEN ?4 > 0 THEN ?4 ELSE total_steps END WHERE id = ?1",
-                      {job.id, data.tokens, validation ? validation->tokens : int64_t{0}, total_steps}));
+                      {job.id, TokensOf(data), TokensOf(validation), total_steps}));
   TRAIND_TRY(SetDatasetCounts(transaction, job.data, data));
-  if (job.validation && validation) TRAIND_TRY(SetDatasetCounts(transaction, *job.validation, *validation));
-  return {};
+  return job.validation ? SetDatasetCounts(transaction, *job.validation, validation) : Status();
 }
 
 Status SetMeasured(Transaction& transaction, int64_t job, std::optional<int64_t> peak_bytes,

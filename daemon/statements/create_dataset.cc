@@ -15,14 +15,28 @@ struct Wanted {
   int64_t bytes = 0;
 };
 
+Status BindTextField(const grammar::CreateDataset& statement, DataSpec* spec) {
+  TRAIND_ASSIGN(const BoundOptions options, BindOptions(OptionList::kDataset, statement.options));
+  const BoundOption* field = options.Find("text_field");
+  if (field == nullptr) return {};
+  if (spec->format != DataFormat::kJsonl) {
+    return Status(ErrorCode::INVALID_OPTION,
+                  fmt::format("text_field is of FORMAT jsonl, not of {}", DataFormatName(spec->format)))
+        .At(field->key);
+  }
+  spec->text_field = field->text;
+  return {};
+}
+
 Result<Wanted> Bind(const grammar::CreateDataset& statement, const Context& context) {
   Wanted wanted;
   wanted.spec.name = statement.name.text;
   auto format = ParseDataFormat(statement.format.text);
   if (!format.ok()) return format.status().At(statement.format.position);
   wanted.spec.format = *format;
-  TRAIND_TRY(BindOptions(OptionList::kDataset, statement.options).status());
-  TRAIND_ASSIGN(wanted.spec.patterns, BindPatterns(statement.sources, context, &wanted.files, &wanted.bytes));
+  TRAIND_TRY(BindTextField(statement, &wanted.spec));
+  TRAIND_ASSIGN(wanted.spec.patterns,
+                BindPatterns(statement.sources, wanted.spec.format, context, &wanted.files, &wanted.bytes));
   return wanted;
 }
 
@@ -71,7 +85,7 @@ Result<Outcome> Run(const grammar::CreateDataset& statement, const Context& cont
       [&](Transaction& transaction) { return Store(transaction, statement, wanted, Now(context), &stored); });
   if (!status.ok()) return std::move(status).At(statement.name.position);
   Reply reply;
-  reply.columns = {{"name", "text"}, {"documents", "integer"}, {"bytes", "bytes"}};
+  reply.columns = {{"name", "text"}, {"files", "integer"}, {"bytes", "bytes"}};
   reply.rows = {{statement.name.text, wanted.files, wanted.bytes}};
   if (!stored) reply.notices.push_back(fmt::format("{} exists like this", statement.name.text));
   return Done(std::move(reply));

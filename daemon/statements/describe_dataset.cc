@@ -21,14 +21,17 @@ Result<Outcome> Run(const grammar::DescribeDataset& statement, const Context& co
   FieldReply reply;
   reply.Add("name", dataset.spec.name);
   reply.Add("format", std::string(DataFormatName(dataset.spec.format)));
+  if (dataset.spec.format == DataFormat::kJsonl) reply.Add("text_field", dataset.spec.text_field);
   for (const std::string& pattern : dataset.spec.patterns) {
     reply.Add("pattern", pattern);
     const auto files = ExpandFiles(pattern);
     reply.Add("files now", files.ok() ? std::to_string(files->size()) : files.status().message());
   }
-  reply.Add("documents", Known(dataset.documents));
+  reply.Add("files", Known(dataset.files));
   reply.Add("bytes", Known(dataset.bytes));
+  reply.Add("documents", Known(dataset.documents));
   reply.Add("tokens", Known(dataset.tokens));
+  reply.Add("largest token", Known(dataset.largest_token));
   return Done(reply.Take());
 }
 

@@ -44,10 +44,10 @@ Status BindSizes(const grammar::Evaluate& statement, const BoundOptions& options
 }
 
 Status CheckLength(const BoundData& data, int64_t sequence_length) {
-  if (data.bytes + data.files > sequence_length) return {};
+  if (data.MostOfFiles() > sequence_length) return {};
   return Status(ErrorCode::DATA_TOO_SHORT,
                 fmt::format("{} has at most {} tokens; one sequence needs {}", data.spec.name,
-                            data.bytes + data.files, sequence_length + 1))
+                            data.MostOfFiles(), sequence_length + 1))
       .At(data.position);
 }
 

@@ -1,6 +1,8 @@
 // EXPLAIN TRAIN: the plan, without running it.
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "daemon/bind/options.h"
 #include "daemon/bind/train.h"
 #include "daemon/statements/common.h"
@@ -54,10 +56,20 @@ bool IsApproximate(const BoundTrain& train) {
 }
 
 std::string DataText(const BoundData& data) {
-  const std::string tokens = data.tokens ? fmt::format("{} tokens", *data.tokens)
-                                         : fmt::format("~{} tokens", data.bytes + data.files);
+  const std::string tokens =
+      data.tokens ? fmt::format("{} tokens", *data.tokens) : fmt::format("~{} tokens", data.MostOfFiles());
   return fmt::format("{} ({} file{}, {}, {})", data.spec.name, data.files, data.files == 1 ? "" : "s",
                      FormatBytes(static_cast<double>(data.bytes)), tokens);
+}
+
+// A row for each source, with its share where it has a weight.
+void AddData(std::string_view item, const BoundMixture& data, ExplainRows* rows) {
+  const double sum = std::accumulate(data.weights.begin(), data.weights.end(), 0.0);
+  for (size_t i = 0; i < data.sources.size(); ++i) {
+    std::string text = DataText(data.sources[i]);
+    if (!data.weights.empty()) text += fmt::format(", weight {:.4g} %", data.weights[i] / sum * 100);
+    rows->Add("data", item, text);
+  }
 }
 
 std::string StartText(const BoundTrain& train) {
@@ -72,8 +84,8 @@ Reply AsRows(const BoundTrain& train, bool verbose, double now) {
   rows.Add("model", "from", StartText(train));
   rows.Add("model", "to", fmt::format("{}@{}", train.target_name, train.to_version()));
   rows.Add("model", "parameters", FormatCount(static_cast<double>(ParameterCount(train.model.spec))));
-  rows.Add("data", "train", DataText(train.data));
-  if (train.validation) rows.Add("data", "validate", DataText(*train.validation));
+  AddData("train", train.data, &rows);
+  if (train.validation) AddData("validate", *train.validation, &rows);
   rows.Add("plan", "precision", std::string(PrecisionName(train.training.spec.precision)));
   rows.AddPlan(train.choice.plan);
   rows.AddRun(train.choice.plan, IsApproximate(train), now);
@@ -86,12 +98,22 @@ Reply AsRows(const BoundTrain& train, bool verbose, double now) {
   return rows.Take();
 }
 
-Json DataJson(const BoundData& data) {
+Json SourceJson(const BoundData& data) {
   Json object = DataToJson(data.spec);
   object["files"] = data.files;
   object["bytes"] = data.bytes;
   object["tokens"] = data.tokens ? Json(*data.tokens) : Json();
   return object;
+}
+
+// One source as itself, several as a list.
+Json DataJson(const BoundMixture& data) {
+  Json sources = Json::array();
+  for (size_t i = 0; i < data.sources.size(); ++i) {
+    sources.push_back(SourceJson(data.sources[i]));
+    if (!data.weights.empty()) sources.back()["weight"] = data.weights[i];
+  }
+  return sources.size() == 1 ? sources.front() : Json{{"sources", std::move(sources)}};
 }
 
 Reply AsJson(const BoundTrain& train, bool verbose) {

@@ -45,6 +45,11 @@ std::string CreateDatasetText(const DataSpec& spec) {
   grammar::CreateDataset create;
   create.name.text = spec.name;
   create.format.text = DataFormatName(spec.format);
+  if (spec.format == DataFormat::kJsonl) {
+    grammar::Value field;
+    field.text = spec.text_field;
+    create.options.push_back({{"text_field", {}, {}}, std::move(field)});
+  }
   for (const std::string& pattern : spec.patterns) {
     grammar::Value source;
     source.text = pattern;

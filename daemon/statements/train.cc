@@ -103,8 +103,8 @@ JobRecord RecordOf(const grammar::Train& statement, const Context& context, cons
   job.model_spec = train.model.spec;
   job.training = train.training.spec;
   job.budget = train.draft.budget;
-  job.data = train.data.spec;
-  if (train.validation) job.validation = train.validation->spec;
+  job.data = train.data.spec();
+  if (train.validation) job.validation = train.validation->spec();
   job.plan = plan::PlanToJson(train.choice.plan);
   job.devices = train.hardware.wanted;
   job.resume_checkpoint = train.resume_checkpoint;

@@ -18,11 +18,18 @@ namespace {
 
 constexpr double kSmoothing = 0.1;  // weight of the newest step in the smoothed step time
 
-Result<PreparedData> PreparedFromJson(const Json& object) {
+// A list of sources.
+Result<PreparedData> PreparedFromJson(const Json& list) {
   PreparedData data;
-  TRAIND_ASSIGN(data.tokens, GetInt(object, "tokens"));
-  TRAIND_ASSIGN(data.documents, GetInt(object, "documents"));
-  TRAIND_ASSIGN(data.bytes, GetInt(object, "bytes"));
+  if (!list.is_array()) return Status(ErrorCode::MALFORMED_FRAME, "prepared data is no list of sources");
+  for (const Json& object : list) {
+    PreparedSource& source = data.emplace_back();
+    TRAIND_ASSIGN(source.tokens, GetInt(object, "tokens"));
+    TRAIND_ASSIGN(source.documents, GetInt(object, "documents"));
+    TRAIND_ASSIGN(source.bytes, GetInt(object, "bytes"));
+    TRAIND_ASSIGN(source.files, GetInt(object, "files"));
+    TRAIND_ASSIGN(source.largest_token, GetInt(object, "largest_token"));
+  }
   return data;
 }
 
@@ -85,12 +92,12 @@ void Attempt::TakePrepared(const Json& message) {
     Log(LogLevel::kWarning, "{}: \"prepared\": {}", job_.Display(), data.status().ToString());
     return;
   }
-  std::optional<PreparedData> validation;
+  PreparedData validation;
   if (const auto found = PreparedFromJson(FieldOf(message, "validation")); found.ok()) validation = *found;
   progress_.preparing_done.reset();
   progress_.preparing_total.reset();
   if (*total > 0) progress_.total_steps = *total;
-  job_.data_tokens = data->tokens;
+  job_.data_tokens = TokensOf(*data);
   tools_->hub->SetProgress(job_.id, progress_);
   Write([job = job_, data = *data, validation, total = *total](Transaction& transaction) {
     return SetPrepared(transaction, job, data, validation, total);

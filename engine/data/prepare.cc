@@ -1,10 +1,8 @@
-// Two passes over the text: one for the key, one to write the tokens if no cache has that key.
+// Two passes over the files: one for the key, one to write the tokens if no cache has that key.
 #include "engine/data/prepare.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,22 +11,10 @@
 #include "engine/base/log.h"
 #include "engine/base/publish.h"
 #include "engine/data/source.h"
-#include "engine/data/tokenizer.h"
+#include "engine/data/tokenize.h"
 
 namespace traind::data {
 namespace {
-
-unsigned char LargestByte(std::string_view text) {
-  constexpr size_t kBlock = 64;  // a fixed length, so that the compiler vectorises it
-  const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
-  std::array<unsigned char, kBlock> largest{};
-  size_t i = 0;
-  for (; i + kBlock <= text.size(); i += kBlock) {
-    for (size_t k = 0; k < kBlock; ++k) largest[k] = std::max(largest[k], bytes[i + k]);
-  }
-  for (; i < text.size(); ++i) largest[0] = std::max(largest[0], bytes[i]);
-  return *std::max_element(largest.begin(), largest.end());
-}
 
 class Preparation {
  public:
@@ -40,21 +26,31 @@ class Preparation {
     if (std::optional<PreparedData> pinned = OpenPinned()) return *std::move(pinned);
     TRAIND_ASSIGN(sources_, FindSources(io_, data_));
     for (const SourceFile& source : sources_) total_bytes_ += 2 * source.info.bytes;
-    TRAIND_TRY(ReadAll());
+    TRAIND_TRY(SumAll());
     const std::string key = Key();
     TRAIND_TRY(CheckExpected(key));
     if (std::optional<TokenFile> file = OpenCache(key)) {
+      // The cache does not say where a token that is too large stands: the files do.
+      if (file->info().largest_token >= options_.vocab_size) TRAIND_TRY(TokenizeTo(""));
       TRAIND_TRY(Report(total_bytes_));
-      return PreparedData{key, *std::move(file)};
+      return Checked({key, *std::move(file)});
     }
     TRAIND_TRY(WriteCache(key));
     TRAIND_ASSIGN(TokenFile file, TokenFile::Open(io_, CachePath(key)));
-    return PreparedData{key, std::move(file)};
+    return Checked({key, std::move(file)});
   }
 
  private:
   std::string CachePath(const std::string& key) const {
     return options_.cache_directory + "/" + key + ".tokens";
+  }
+
+  Result<PreparedData> Checked(PreparedData data) const {
+    const TokenId largest = data.file.info().largest_token;
+    if (largest < options_.vocab_size) return data;
+    return Status(ErrorCode::TOKEN_OUT_OF_RANGE,
+                  fmt::format("data '{}' has token {}; the model's vocab_size is {}", data_.name, largest,
+                              options_.vocab_size));
   }
 
   Status Report(int64_t done_bytes) {
@@ -76,56 +72,40 @@ class Preparation {
     if (options_.expected_key.empty()) return std::nullopt;
     std::optional<TokenFile> file = OpenCache(options_.expected_key);
     if (!file) return std::nullopt;
-    for (const Document& document : file->info().documents) {
-      const Result<FileInfo> now = io_.Stat(document.path);
-      if (now.ok() && now->bytes == document.bytes && now->modified_ns == document.modified_ns) continue;
+    for (const TokenizedFile& source : file->info().files) {
+      const Result<FileInfo> now = io_.Stat(source.path);
+      if (now.ok() && now->bytes == source.bytes && now->modified_ns == source.modified_ns) continue;
       Log(LogLevel::kInfo, "{} has changed since it was tokenised; the run goes on with what it began with",
-          document.path);
+          source.path);
     }
     return PreparedData{options_.expected_key, *std::move(file)};
   }
 
-  // The first pass: checks the text, sums every file, finds the largest token.
-  Status ReadAll() {
+  // The first pass.
+  Status SumAll() {
     for (const SourceFile& source : sources_) {
-      if (info_.tokens > 0) ++info_.tokens;  // the end-of-text between documents
       ChecksumStream checksum;
-      Document document{source.path, source.info.bytes, source.info.modified_ns, {}, info_.tokens};
-      int64_t offset = 0;
-      const auto take = [&](std::string_view text) {
-        checksum.Update(text);
-        TRAIND_TRY(CheckRange(source, offset, text));
-        offset += std::ssize(text);
-        return Report(done_bytes_ + std::ssize(text));
-      };
-      TRAIND_TRY(ReadText(io_, source, take));
-      document.checksum = checksum.Hex();
-      info_.tokens += source.info.bytes;
-      info_.documents.push_back(std::move(document));
+      TRAIND_TRY(ReadPieces(io_, source, [&](std::string_view piece) {
+        checksum.Update(piece);
+        return Report(done_bytes_ + std::ssize(piece));
+      }));
+      files_.push_back({source.path, source.info.bytes, source.info.modified_ns, checksum.Hex(), 0, 0});
     }
     return Ok();
   }
 
-  Status CheckRange(const SourceFile& source, int64_t offset, std::string_view text) {
-    info_.largest_token = std::max(info_.largest_token, Token{LargestByte(text)});
-    if (info_.largest_token < options_.vocab_size) return Ok();
-    const auto first = std::find_if(text.begin(), text.end(), [&](char byte) {
-      return static_cast<unsigned char>(byte) >= options_.vocab_size;
-    });
-    return Status(
-        ErrorCode::TOKEN_OUT_OF_RANGE,
-        fmt::format("{}: token {} at byte {} is not below the model's vocab_size {}", source.path,
-                    static_cast<unsigned char>(*first), offset + (first - text.begin()), options_.vocab_size),
-        "the byte tokenizer needs vocab_size = 256 for any text, 128 for ASCII");
-  }
-
+  // Of everything that decides about the tokens.
   std::string Key() const {
     ChecksumStream key;
-    key.Update(fmt::format("tokens {} {} {} {}\n", kTokenFileVersion, kByteTokenizer, kByteTokenizerVersion,
-                           info_.documents.size()));
-    for (const Document& document : info_.documents) {
-      key.Update(fmt::format("{} {}\n", document.bytes, document.checksum));
+    key.Update(
+        fmt::format("tokens {} {} {}\n", kTokenFileVersion, DataFormatName(data_.format), files_.size()));
+    if (IsTokenized(data_.format)) {
+      key.Update(fmt::format("width {}\n", WidthFor(options_.vocab_size)));  // tokens are kept no wider
+    } else {
+      key.Update(options_.tokenizer->key() + "\n");
     }
+    if (data_.format == DataFormat::kJsonl) key.Update(data_.text_field + "\n");
+    for (const TokenizedFile& file : files_) key.Update(fmt::format("{} {}\n", file.bytes, file.checksum));
     return key.Hex();
   }
 
@@ -139,11 +119,10 @@ class Preparation {
         "restore the files as they were, or start a new run");
   }
 
-  // The second pass; what it reads must be what was summed.
   Status WriteCache(const std::string& key) {
     const std::string path = CachePath(key);
     const std::string temporary = TemporaryName(path, options_.unique);
-    const Status written = WriteTokens(temporary);
+    const Status written = TokenizeTo(temporary);
     if (!written.ok()) {
       const Status removed = io_.Remove(temporary);
       if (!removed.ok()) Log(LogLevel::kWarning, "{}", removed.ToString());
@@ -152,33 +131,32 @@ class Preparation {
     return PublishWrittenFile(io_, temporary, path);
   }
 
-  Status WriteTokens(const std::string& temporary) {
-    TRAIND_ASSIGN(TokenFileWriter writer, TokenFileWriter::Create(io_, temporary, info_));
-    std::vector<Token> tokens;
-    for (size_t i = 0; i < sources_.size(); ++i) {
-      ChecksumStream checksum;
-      if (i > 0) TRAIND_TRY(writer.Append(std::span(&kEndOfText, 1)));
-      const auto take = [&](std::string_view text) {
-        checksum.Update(text);
-        tokens.resize(text.size());
-        EncodeBytes(text, tokens);
-        TRAIND_TRY(writer.Append(tokens));
-        return Report(done_bytes_ + std::ssize(text));
-      };
-      TRAIND_TRY(ReadText(io_, sources_[i], take));
-      if (checksum.Hex() != info_.documents[i].checksum) {
-        return Status(ErrorCode::DATA_CHANGED,
-                      fmt::format("{}: the file changed while it was tokenised", sources_[i].path));
-      }
-    }
-    return writer.Finish();
+  // The second pass; what it reads must be what was summed.
+  Status TokenizeTo(const std::string& path) {
+    TokenFileInfo info;
+    info.files = files_;
+    std::optional<ChecksumStream> checksum;
+    int64_t read = 0;  // of the file that is being read
+    const TokenizeRequest request{
+        data_, sources_, options_,
+        [&](size_t file, std::string_view piece) -> Status {
+          if (read == 0) checksum.emplace();
+          checksum->Update(piece);
+          read += std::ssize(piece);
+          TRAIND_TRY(Report(done_bytes_ + std::ssize(piece)));
+          if (read < files_[file].bytes) return Ok();
+          read = 0;
+          return checksum->Hex() == files_[file].checksum ? Ok() : FileChanged(sources_[file]);
+        },
+        [&] { return Report(done_bytes_); }};
+    return Tokenize(io_, request, path, &info);
   }
 
   Io& io_;
   const DataSpec& data_;
   const PrepareOptions& options_;
   std::vector<SourceFile> sources_;
-  TokenFileInfo info_;
+  std::vector<TokenizedFile> files_;
   int64_t done_bytes_ = 0;
   int64_t total_bytes_ = 0;
 };
@@ -187,6 +165,14 @@ class Preparation {
 
 Result<PreparedData> PrepareData(Io& io, const DataSpec& data, const PrepareOptions& options) {
   return Preparation(io, data, options).Run();
+}
+
+int64_t WorkBytes(Io& io, const DataSpec& data) {
+  const auto sources = FindSources(io, data);
+  int64_t bytes = 0;
+  if (!sources.ok()) return bytes;
+  for (const SourceFile& source : *sources) bytes += 2 * source.info.bytes;
+  return bytes;
 }
 
 }  // namespace traind::data

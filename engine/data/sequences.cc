@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "engine/base/limits.h"
 
@@ -20,27 +22,40 @@ int64_t SequenceCount(int64_t tokens, int64_t sequence_length) {
   return std::max<int64_t>(0, (tokens - 1) / sequence_length);
 }
 
-Result<Sequences> Sequences::Open(const TokenFile& file, const std::string& name, int64_t sequence_length) {
-  const int64_t tokens = std::ssize(file.tokens());
-  const int64_t count = SequenceCount(tokens, sequence_length);
-  if (count == 0) {
-    return Status(ErrorCode::DATA_TOO_SHORT,
-                  fmt::format("data '{}' has {} tokens; one sequence of length {} needs {}", name, tokens,
-                              sequence_length, sequence_length + 1),
-                  "add data or choose a smaller sequence_length");
+Result<Sequences> Sequences::Open(const std::vector<NamedTokens>& files, int64_t sequence_length) {
+  std::vector<const TokenFile*> opened;
+  std::vector<int64_t> counts;
+  for (const NamedTokens& tokens : files) {
+    const int64_t count = SequenceCount(tokens.file->tokens(), sequence_length);
+    if (count == 0) {
+      return Status(ErrorCode::DATA_TOO_SHORT,
+                    fmt::format("data '{}' has {} tokens; one sequence of length {} needs {}", tokens.name,
+                                tokens.file->tokens(), sequence_length, sequence_length + 1),
+                    "add data or choose a smaller sequence_length");
+    }
+    opened.push_back(tokens.file);
+    counts.push_back(count);
   }
-  return Sequences(&file, sequence_length, count);
+  return Sequences(std::move(opened), std::move(counts), sequence_length);
 }
 
+Sequences::Sequences(std::vector<const TokenFile*> files, std::vector<int64_t> counts, int64_t length)
+    : files_(std::move(files)),
+      counts_(std::move(counts)),
+      length_(length),
+      count_(std::accumulate(counts_.begin(), counts_.end(), int64_t{0})) {}
+
 void Sequences::Read(int64_t index, std::span<int32_t> inputs, std::span<int32_t> targets) {
-  const std::span<const Token> tokens = file_->tokens().subspan(static_cast<size_t>(index * length_));
-  const auto length = static_cast<size_t>(length_);
-  std::copy_n(tokens.begin(), length, inputs.begin());
-  std::copy_n(tokens.begin() + 1, length, targets.begin());
-  resident_bytes_ += (length_ + 1) * static_cast<int64_t>(sizeof(Token)) + kFaultAroundBytes;
+  size_t source = 0;
+  for (; index >= counts_[source]; ++source) index -= counts_[source];
+  const TokenFile& file = *files_[source];
+  file.Read(index * length_, inputs);
+  std::copy(inputs.begin() + 1, inputs.end(), targets.begin());
+  file.Read((index + 1) * length_, targets.last(1));
+  resident_bytes_ += (length_ + 1) * file.width() + kFaultAroundBytes;
   // A run has two of these, for training and for validation.
   if (resident_bytes_ < kMaxResidentDataBytes / 2) return;
-  file_->ReleasePages();
+  for (const TokenFile* each : files_) each->ReleasePages();
   resident_bytes_ = 0;
 }
 

@@ -1,4 +1,4 @@
-// The files behind a data set, and reading one of them as a document.
+// The files behind a data set, and reading them whole.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "engine/base/io.h"
 #include "engine/base/status.h"
+#include "engine/data/text_validator.h"
 #include "engine/spec/data.h"
 
 namespace traind::data {
@@ -19,13 +20,30 @@ struct SourceFile {
   FileInfo info;
 };
 
-// All files of `data`'s patterns, sorted by path, each real file once (under the name that sorts first).
+// All files of `data`'s patterns, sorted by path, each real file once (under the name that sorts first). Each
+// .idx of Megatron is followed by its .bin.
 // FILE_NOT_FOUND, NOT_A_REGULAR_FILE, FILE_NOT_READABLE, EMPTY_FILE name the file; INVALID_OPTION the
 // limit on their number.
 Result<std::vector<SourceFile>> FindSources(Io& io, const DataSpec& data);
 
-// Reads `source` in pieces. INVALID_ENCODING and FORBIDDEN_BYTE name file and byte offset; DATA_CHANGED if it
-// is not the file that FindSources saw, before or after; a Status of `take` ends it.
-Status ReadText(Io& io, const SourceFile& source, const std::function<Status(std::string_view)>& take);
+// "x.idx" → "x.bin".
+std::string MegatronTokens(const std::string& index_path);
+
+// Takes the next piece of a file: at most 256 KiB, all but the last a multiple of 8 bytes.
+using TakePiece = std::function<Status(std::string_view piece)>;
+
+// Reads `source` in pieces. DATA_CHANGED if it is not the file that FindSources saw, before or after; a
+// Status of `take` ends it.
+Status ReadPieces(Io& io, const SourceFile& source, const TakePiece& take);
+
+// DATA_CHANGED naming the file.
+Status FileChanged(const SourceFile& source);
+// DATA_CHANGED if it is not the file that FindSources saw.
+Status CheckUnchanged(Io& io, const SourceFile& source);
+
+// INVALID_ENCODING or FORBIDDEN_BYTE: what is wrong with `source` at `place` ("byte 7", "line 2 (byte 9)").
+// `begin` is the file's first bytes, by which UTF-16 is told.
+Status ExplainText(const SourceFile& source, TextProblem::Kind kind, std::string_view place,
+                   std::string_view begin);
 
 }  // namespace traind::data

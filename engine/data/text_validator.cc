@@ -39,7 +39,7 @@ std::optional<TextProblem> TextValidator::CheckByte(unsigned char byte) {
     --missing_;
     return std::nullopt;
   }
-  if (byte == 0) return TextProblem{TextProblem::Kind::kNul, offset_};
+  if (byte == 0 && nul_is_problem_) return TextProblem{TextProblem::Kind::kNul, offset_};
   if (byte < 0x80) return std::nullopt;
   for (const LeadByte& lead : kLeadBytes) {
     if (byte < lead.first || byte > lead.last) continue;

@@ -1,4 +1,4 @@
-// Checks text as it is read: UTF-8 without NUL.
+// Checks text as it is read: UTF-8, and without NUL where that means something else.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,8 @@ struct TextProblem {
 // Takes a text in pieces of any size. Strict UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
 class TextValidator {
  public:
+  explicit TextValidator(bool nul_is_problem = true) : nul_is_problem_(nul_is_problem) {}
+
   // The first problem in the next piece. After one the validator is spent.
   std::optional<TextProblem> Check(std::string_view piece);
   // The problem of a text that ends inside a character.
@@ -27,6 +29,7 @@ class TextValidator {
  private:
   std::optional<TextProblem> CheckByte(unsigned char byte);
 
+  bool nul_is_problem_;
   int64_t offset_ = 0;           // bytes seen
   int64_t character_begin_ = 0;  // of the character that is being read
   int missing_ = 0;              // continuation bytes it still needs

@@ -32,7 +32,11 @@ int64_t TailCodeBytes(int64_t extent) {
   return 0;
 }
 
-constexpr int64_t kTokenBytes = 2;
+// Of a token in a token file: no wider than the model's vocabulary needs.
+int64_t TokenBytes(int64_t vocab_size) {
+  if (vocab_size <= 1 << 8) return 1;
+  return vocab_size <= 1 << 16 ? 2 : 4;
+}
 
 // Of all products, each prepared once.
 int64_t TailCodeBytes(const MemoryTable& table) {
@@ -59,8 +63,9 @@ int64_t ProcessBytes(const MemoryTable& table) {
 // bring in more pages than it touches.
 constexpr int64_t kMostMappedBytes = kMaxResidentDataBytes / 8 * 7;
 
-int64_t MappedBytes(std::optional<int64_t> tokens) {
-  return tokens ? std::min(kMostMappedBytes, SaturatingMultiply(*tokens, kTokenBytes)) : kMostMappedBytes;
+int64_t MappedBytes(std::optional<int64_t> tokens, int64_t vocab_size) {
+  return tokens ? std::min(kMostMappedBytes, SaturatingMultiply(*tokens, TokenBytes(vocab_size)))
+                : kMostMappedBytes;
 }
 
 void Add(std::vector<ClassBytes>* rows, const char* name, int64_t bytes) {
@@ -72,8 +77,8 @@ void Add(std::vector<ClassBytes>* rows, const char* name, int64_t bytes) {
 std::vector<ClassBytes> TrainingProcess(const PlanRequest& request, const DeviceSpec& device,
                                         const MemoryTable& table) {
   int64_t mapped = request.data_bytes > 0 ? std::min(request.data_bytes, kMostMappedBytes)
-                                          : MappedBytes(request.data_tokens);
-  if (request.validates) mapped += MappedBytes(request.validation_tokens);
+                                          : MappedBytes(request.data_tokens, request.model.vocab_size);
+  if (request.validates) mapped += MappedBytes(request.validation_tokens, request.model.vocab_size);
   std::vector<ClassBytes> rows;
   Add(&rows, "context", device.context_bytes);
   Add(&rows, "process", ProcessBytes(table));

@@ -50,7 +50,7 @@ Json TrainTaskToJson(const TrainTask& task) {
                  {"model", ModelToJson(task.model)},
                  {"training", TrainingToJson(task.training)},
                  {"plan", task.plan},
-                 {"data", DataToJson(task.data)},
+                 {"data", MixtureToJson(task.data)},
                  {"tokenizer", task.tokenizer},
                  {"cache_directory", task.cache_directory},
                  {"checkpoint_directory", task.checkpoint_directory},
@@ -60,7 +60,7 @@ Json TrainTaskToJson(const TrainTask& task) {
                  {"total_steps", task.total_steps},
                  {"seconds_left", task.seconds_left},
                  {"deadline_scale", task.deadline_scale}};
-  if (task.validation) object["validation"] = DataToJson(*task.validation);
+  if (task.validation) object["validation"] = MixtureToJson(*task.validation);
   return object;
 }
 
@@ -71,9 +71,9 @@ Result<TrainTask> TrainTaskFromJson(const Json& object) {
   TRAIND_ASSIGN(task.model, ModelFromJson(Part(object, "model")));
   TRAIND_ASSIGN(task.training, TrainingFromJson(Part(object, "training")));
   task.plan = Part(object, "plan");
-  TRAIND_ASSIGN(task.data, DataFromJson(Part(object, "data")));
+  TRAIND_ASSIGN(task.data, MixtureFromJson(Part(object, "data")));
   if (const Json& validation = Part(object, "validation"); !validation.is_null()) {
-    TRAIND_ASSIGN(task.validation, DataFromJson(validation));
+    TRAIND_ASSIGN(task.validation, MixtureFromJson(validation));
   }
   TRAIND_ASSIGN(task.tokenizer, GetStringOr(object, "tokenizer", ""));
   TRAIND_ASSIGN(task.cache_directory, GetString(object, "cache_directory"));

@@ -45,8 +45,8 @@ struct TrainTask {
   ModelSpec model;
   TrainingSpec training;
   Json plan;  // plan::PlanToJson
-  DataSpec data;
-  std::optional<DataSpec> validation;
+  MixtureSpec data;
+  std::optional<MixtureSpec> validation;
   std::string tokenizer;             // data::OpenTokenizer's: a directory, or empty for bytes
   std::string cache_directory;       // token caches, shared by all jobs
   std::string checkpoint_directory;  // step-00001000 go here
@@ -108,7 +108,9 @@ struct ExportTask {
 // second; progress
 //      counts completed operators; deadline_s is how long the current instruction may take without progress
 // {"type":"preparing","done_bytes":…,"total_bytes":…}          while tokenising
-// {"type":"prepared","data":{"tokens":…,"documents":…,"bytes":…},"validation":{…}|null,"total_steps":…}
+// {"type":"prepared","data":[{"tokens":…,"documents":…,"bytes":…,"files":…,"largest_token":…} for each
+// source],
+//      "validation":[…]|null,"total_steps":…}
 // {"type":"running","plan_hash":…,"arena_bytes":…,"start_step":…}
 // {"type":"metrics","rows":[MetricRow…]}                       every step's row reaches the daemon
 // {"type":"checkpoint","step":…,"path":…,"bytes":…,"total_steps":…,"val_loss":…|null}       after its publish

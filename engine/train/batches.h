@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "engine/base/status.h"
-#include "engine/data/sampler.h"
+#include "engine/data/mixture.h"
 #include "engine/data/sequences.h"
 #include "engine/model/model.h"
 
@@ -13,10 +14,12 @@ namespace traind::train {
 // The training data's endless sequence, cut into batches. The position is the data cursor of checkpoints.
 class Batches {
  public:
-  // `position` sequences have been taken already; a batch has batch_sequences.
-  Batches(data::Sequences sequences, int64_t seed, int64_t position, int64_t batch_sequences)
+  // `weights` of the sequences' sources, or empty: by size. `position` sequences have been taken already; a
+  // batch has batch_sequences.
+  Batches(const data::Sequences& sequences, const std::vector<double>& weights, int64_t seed,
+          int64_t position, int64_t batch_sequences)
       : sequences_(sequences),
-        sampler_(sequences.count(), seed),
+        sampler_(sequences.counts(), weights, seed),
         position_(position),
         batch_sequences_(batch_sequences) {}
 
@@ -44,7 +47,7 @@ class Batches {
 
  private:
   data::Sequences sequences_;
-  data::Sampler sampler_;
+  data::MixtureSampler sampler_;
   int64_t position_;
   int64_t batch_sequences_;
 };

@@ -95,8 +95,16 @@ Status CheckPrompt(const std::string& prompt, int64_t vocab_size) {
 Result<Evaluation> Evaluate(const EvaluateTask& task, int64_t arena_bytes,
                             const RunEnvironment& environment) {
   LoadedModel model(environment);
-  const DataRequest request{task.cache_directory, environment.unique, task.model.vocab_size,
-                            task.sequence_length, model.deadlines().Files()};
+  TRAIND_ASSIGN(const std::unique_ptr<data::Tokenizer> tokenizer,
+                data::OpenTokenizer(environment.io, task.tokenizer));
+  DataRequest request;
+  request.cache_directory = task.cache_directory;
+  request.unique = environment.unique;
+  request.tokenizer = tokenizer.get();
+  request.vocab_size = task.model.vocab_size;
+  request.sequence_length = task.sequence_length;
+  request.threads = environment.device.capability().threads;
+  request.deadline_seconds = model.deadlines().Files();
   TRAIND_ASSIGN(const std::unique_ptr<HeldData> data,
                 PrepareData(environment.io, task.data, "", request, &environment.session));
   plan::TableOptions options;
@@ -107,9 +115,9 @@ Result<Evaluation> Evaluate(const EvaluateTask& task, int64_t arena_bytes,
   const auto at_border = [&](int64_t micro_batch) -> Result<bool> {
     return model.Border({plan::InstructionKind::kValidate, 0, micro_batch});
   };
-  TRAIND_ASSIGN(
-      const std::optional<model::LossSum> sum,
-      MeanLoss(*data->sequences, SequencesOf(task, data->sequences->count()), at_border, model.get()));
+  TRAIND_ASSIGN(const std::optional<model::LossSum> sum,
+                MeanLoss(*data->sequences, data->weights, SequencesOf(task, data->sequences->count()),
+                         at_border, model.get()));
   if (!sum) return Interrupted();
   if (!std::isfinite(sum->sum)) {
     return Status(ErrorCode::NON_FINITE,
@@ -117,7 +125,9 @@ Result<Evaluation> Evaluate(const EvaluateTask& task, int64_t arena_bytes,
                   "the version's weights are of no use; train it again with a lower learning_rate");
   }
   const DataCounts counts = data->counts();
-  const double tokens_per_byte = static_cast<double>(counts.tokens) / static_cast<double>(counts.bytes);
+  // Data that came as tokens has no bytes of text: not a number, which replies show as nothing.
+  const double tokens_per_byte = static_cast<double>(counts.Total(&SourceCounts::tokens)) /
+                                 static_cast<double>(counts.Total(&SourceCounts::text_bytes));
   return Evaluation{sum->mean(), std::exp(sum->mean()), sum->mean() / std::numbers::ln2 * tokens_per_byte,
                     sum->tokens, sum->tokens / task.sequence_length};
 }

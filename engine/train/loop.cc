@@ -28,8 +28,8 @@ Loop::Loop(const TrainTask& task, const RunPlan& plan, const RunEnvironment& env
       model_(model),
       start_(std::move(start)),
       list_(plan::GenerateStep(plan.strategy)),
-      batches_(*data->train->sequences, task.training.seed, start_.manifest.cursor.position,
-               task.training.sequences_per_batch()),
+      batches_(*data->train->sequences, data->train->weights, task.training.seed,
+               start_.manifest.cursor.position, task.training.sequences_per_batch()),
       deadlines_(plan.predicted, task.deadline_scale),
       pace_(plan.predicted),
       checkpoints_(task, environment, start_.checkpoint, start_.manifest),
@@ -176,7 +176,7 @@ Result<std::optional<double>> Loop::Validate() {
     return !environment_.session.Poll().stop;
   };
   TRAIND_ASSIGN(const std::optional<model::LossSum> sum,
-                MeanLoss(*data_->validation->sequences, 0, at_border, model_));
+                MeanLoss(*data_->validation->sequences, data_->validation->weights, 0, at_border, model_));
   if (!sum) return std::optional<double>();
   if (!std::isfinite(sum->sum)) {
     return Status(ErrorCode::NON_FINITE,

@@ -115,8 +115,16 @@ class Run {
   }
 
   Status PrepareData() {
-    const DataRequest request{task_.cache_directory, environment_.unique, task_.model.vocab_size,
-                              task_.training.sequence_length, deadlines_.Files()};
+    TRAIND_ASSIGN(const std::unique_ptr<data::Tokenizer> tokenizer,
+                  data::OpenTokenizer(environment_.io, task_.tokenizer));
+    DataRequest request;
+    request.cache_directory = task_.cache_directory;
+    request.unique = environment_.unique;
+    request.tokenizer = tokenizer.get();
+    request.vocab_size = task_.model.vocab_size;
+    request.sequence_length = task_.training.sequence_length;
+    request.threads = environment_.device.capability().threads;
+    request.deadline_seconds = deadlines_.Files();
     TRAIND_ASSIGN(data_, PrepareTrainingData(environment_.io, task_, resumes() ? &start_.manifest : nullptr,
                                              request, &environment_.session));
     SettleCursor();
@@ -130,9 +138,10 @@ class Run {
   // Another job's place means nothing in other data.
   void SettleCursor() {
     format::DataCursor& cursor = start_.manifest.cursor;
-    if (cursor.key != data_.train->prepared.key) cursor.position = 0;
-    cursor.key = data_.train->prepared.key;
-    cursor.validation = data_.validation ? data_.validation->prepared.key : "";
+    const std::string key = data_.train->key();
+    if (cursor.key != key) cursor.position = 0;
+    cursor.key = key;
+    cursor.validation = data_.validation ? data_.validation->key() : "";
   }
 
   // As the target says; for a budget that is the target as the checkpoint says, else 0: to be laid out.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/base/log.h"
 #include "engine/spec/task.h"
@@ -33,10 +34,24 @@ struct Requests {
   bool listener_gone = false;         // no answer will come
 };
 
-struct DataCounts {
+// What was found in one source of data.
+struct SourceCounts {
   int64_t tokens = 0;
   int64_t documents = 0;
-  int64_t bytes = 0;
+  int64_t files = 0;
+  int64_t bytes = 0;       // of its files
+  int64_t text_bytes = 0;  // of its documents; 0 if it came as tokens
+  int64_t largest_token = 0;
+};
+struct DataCounts {
+  std::vector<SourceCounts> sources;
+
+  // The sum over the sources of one of their counts.
+  int64_t Total(int64_t SourceCounts::*count) const {
+    int64_t total = 0;
+    for (const SourceCounts& source : sources) total += source.*count;
+    return total;
+  }
 };
 
 // Used by the run's thread only. No call blocks on the listener.

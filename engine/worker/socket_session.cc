@@ -12,7 +12,15 @@ constexpr std::chrono::milliseconds kTextInterval(50);
 constexpr size_t kMostText = 65536;  // a longer text is told at its end
 
 Json CountsToJson(const train::DataCounts& counts) {
-  return {{"tokens", counts.tokens}, {"documents", counts.documents}, {"bytes", counts.bytes}};
+  Json sources = Json::array();
+  for (const train::SourceCounts& source : counts.sources) {
+    sources.push_back({{"tokens", source.tokens},
+                       {"documents", source.documents},
+                       {"bytes", source.bytes},
+                       {"files", source.files},
+                       {"largest_token", source.largest_token}});
+  }
+  return sources;
 }
 
 std::string_view LevelName(LogLevel level) {

@@ -14,7 +14,8 @@ A file is a list of records, separated by blank lines. # begins a comment line.
     param NAME=VALUE             a parameter of the next statement
     write FILE / TEXT            a file in ${DIR}, with the lines that follow
 
-In statements ${DIR} is an empty directory of the test and ${TEXT} an English text. An expected cell may be *
+In statements ${DIR} is an empty directory of the test, ${TEXT} an English text, ${DATASETS} the folder of small files
+of each data format. An expected cell may be *
 (anything), NULL, /REGULAR EXPRESSION/, or ~NUMBER (within 1 %).
 """
 
@@ -25,6 +26,9 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 import traind_daemon as traind  # noqa: E402
+
+
+DATASETS = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../data/golden/datasets"))
 
 
 class Failed(Exception):
@@ -95,7 +99,8 @@ class Runner:
         return self.sessions[self.name]
 
     def substitute(self, text):
-        return text.replace("${DIR}", self.directory).replace("${TEXT}", traind.TEXT)
+        return (text.replace("${DIR}", self.directory).replace("${TEXT}", traind.TEXT)
+                .replace("${DATASETS}", DATASETS))
 
     def execute(self, text):
         parameters, self.parameters = self.parameters, {}

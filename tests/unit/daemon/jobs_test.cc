@@ -49,7 +49,7 @@ JobRecord Example() {
   job.training.batch_tokens = 1024;
   job.training.target.steps = 100;
   job.budget.wall_clock_seconds = 60;
-  job.data = {"d", {"/tmp/a", "/tmp/b*"}, DataFormat::kText};
+  job.data = DataSpec{"d", {"/tmp/a", "/tmp/b*"}, DataFormat::kText};
   job.validation = DataSpec{"v", {"/tmp/v"}, DataFormat::kText};
   job.plan = {{"step_seconds", 0.5}};
   job.statement = "TRAIN MODEL m FROM d FOR 100 STEPS";
@@ -297,12 +297,12 @@ void PreparedDataReachesTheDataset(void**) {
   Fixture fixture;
   const JobRecord job = fixture.Load(fixture.Insert(Example()));
   assert_ok(fixture.Write([&](Transaction& t) -> Status {
-    for (const DataSpec& data : {job.data, *job.validation}) {
+    for (const DataSpec& data : {job.data.parts[0].data, job.validation->parts[0].data}) {
       TRAIND_TRY(t.Run("INSERT INTO _datasets(name, spec, created_at) VALUES (?1, ?2, 0.0)",
                        {data.name, DumpJson(DataToJson(data))}));
     }
     TRAIND_TRY(t.Run("UPDATE _datasets SET spec = '{}' WHERE name = 'v'"));  // redefined meanwhile
-    return SetPrepared(t, job, {100, 2, 98}, PreparedData{50, 1, 49}, 77);
+    return SetPrepared(t, job, {{100, 2, 98, 2, 110}}, {{50, 1, 49, 1, 111}}, 77);
   }));
   const JobRecord prepared = fixture.Load(job.id);
   assert_int_equal(prepared.data_tokens, 100);

@@ -23,7 +23,7 @@ constexpr Promise kPromises[] = {
     {"sys_links", "a b type bytes_per_second latency_us"},
     {"sys_models", "name architecture parameters versions"},
     {"sys_versions", "model version job step tokens val_loss path"},
-    {"sys_datasets", "name tokens documents bytes"},
+    {"sys_datasets", "name tokens documents bytes format options files largest_token"},
     {"sys_jobs",
      "id name model from_version to_version state reason labels priority step total_steps tokens loss "
      "val_loss "

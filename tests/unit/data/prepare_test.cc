@@ -22,11 +22,12 @@ namespace fs = std::filesystem;
 
 struct Fixture {
   testing::Scratch scratch;
-  PrepareOptions options{scratch / "cache", "test", 256, "", {}};
+  std::unique_ptr<Tokenizer> tokenizer = MakeByteTokenizer();
+  PrepareOptions options{scratch / "cache", "test", tokenizer.get(), 256, 2, "", {}};
 
   DataSpec Spec(std::vector<std::string> patterns) const {
     for (std::string& pattern : patterns) pattern = scratch / pattern;
-    return {"d", std::move(patterns), DataFormat::kText};
+    return {"d", std::move(patterns), DataFormat::kText, "text"};
   }
   Result<PreparedData> Prepare(std::vector<std::string> patterns) {
     return PrepareData(PosixIo(), Spec(std::move(patterns)), options);
@@ -40,7 +41,9 @@ struct Fixture {
 };
 
 std::string Text(const PreparedData& data) {
-  return {data.file.tokens().begin(), data.file.tokens().end()};
+  std::vector<TokenId> ids(static_cast<size_t>(data.file.tokens()));
+  data.file.Read(0, ids);
+  return {ids.begin(), ids.end()};
 }
 
 void JoinsDocumentsInOrder(void**) {
@@ -51,8 +54,10 @@ void JoinsDocumentsInOrder(void**) {
   const auto data = f.Prepare({"*.md", "*.txt"});
   assert_ok(data);
   assert_text(Text(*data), std::string("öne\0two\0three", 14));
-  assert_int_equal(data->file.info().documents.size(), 3);
-  assert_int_equal(data->file.info().documents[1].token_begin, 5);
+  assert_int_equal(data->file.info().documents, 3);
+  assert_int_equal(data->file.info().files.size(), 3);
+  assert_int_equal(data->file.info().files[1].token_begin, 5);
+  assert_int_equal(data->file.info().text_bytes, 12);
   assert_int_equal(data->file.source_bytes(), 12);
 }
 

@@ -15,26 +15,27 @@ namespace {
 
 TokenFileInfo Example() {
   TokenFileInfo info;
-  info.tokens = 11;
-  info.largest_token = 110;
-  info.documents = {{"/a", 5, 1, "aa", 0}, {"/b \"ü", 4, -2, "bb", 6}};
+  info.documents = 3;
+  info.text_bytes = 9;
+  info.files = {{"/a", 5, 1, "aa", 1, 0}, {"/b \"ü", 4, -2, "bb", 2, 6}};
   return info;
 }
 
-std::vector<Token> Tokens() {
-  std::vector<Token> tokens;
-  for (int i = 100; i < 111; ++i) tokens.push_back(static_cast<Token>(i));
+std::vector<TokenId> Tokens(int width) {
+  const int first = width == 1 ? 100 : width == 2 ? 60000 : 200000;
+  std::vector<TokenId> tokens;
+  for (int i = first; i < first + 11; ++i) tokens.push_back(i);
   return tokens;
 }
 
-std::string WriteExample(const testing::Scratch& scratch) {
+std::string WriteExample(const testing::Scratch& scratch, int width = 1) {
   const std::string path = scratch / "x.tokens";
-  auto writer = TokenFileWriter::Create(PosixIo(), path, Example());
+  auto writer = TokenFileWriter::Create(PosixIo(), path, width);
   assert_ok(writer);
-  const std::vector<Token> tokens = Tokens();
+  const std::vector<TokenId> tokens = Tokens(width);
   assert_ok(writer->Append(std::span(tokens).first(3)));
   assert_ok(writer->Append(std::span(tokens).subspan(3)));
-  assert_ok(writer->Finish());
+  assert_ok(writer->Finish(Example()));
   return path;
 }
 
@@ -44,18 +45,33 @@ std::string Slurp(const std::string& path) {
 }
 
 void ReadsWhatIsWritten(void**) {
-  const testing::Scratch scratch;
-  const auto file = TokenFile::Open(PosixIo(), WriteExample(scratch));
-  assert_ok(file);
-  assert_true(std::vector(file->tokens().begin(), file->tokens().end()) == Tokens());
-  assert_true(file->info().documents == Example().documents);
-  assert_int_equal(file->info().largest_token, 110);
-  assert_int_equal(file->source_bytes(), 9);
-  assert_text(file->DocumentOf(0).path, "/a");
-  assert_text(file->DocumentOf(5).path, "/a");
-  assert_text(file->DocumentOf(6).path, "/b \"ü");
-  file->ReleasePages();
-  assert_int_equal(file->tokens()[10], 110);
+  for (const int width : {1, 2, 4}) {
+    const testing::Scratch scratch;
+    const auto file = TokenFile::Open(PosixIo(), WriteExample(scratch, width));
+    assert_ok(file);
+    assert_int_equal(file->width(), width);
+    std::vector<TokenId> tokens(11);
+    file->Read(0, tokens);
+    assert_true(tokens == Tokens(width));
+    assert_int_equal(file->tokens(), 11);
+    assert_true(file->info().files == Example().files);
+    assert_int_equal(file->info().documents, 3);
+    assert_int_equal(file->info().text_bytes, 9);
+    assert_int_equal(file->info().largest_token, tokens.back());
+    assert_int_equal(file->source_bytes(), 9);
+    assert_text(file->FileOf(0).path, "/a");
+    assert_text(file->FileOf(5).path, "/a");
+    assert_text(file->FileOf(6).path, "/b \"ü");
+    file->ReleasePages();
+    file->Read(10, std::span(tokens).first(1));
+    assert_int_equal(tokens[0], tokens[10]);
+  }
+}
+
+void WidthFollowsTheVocabulary(void**) {
+  const std::vector<std::pair<int64_t, int>> widths = {{2, 1},     {256, 1},   {257, 2},
+                                                       {65536, 2}, {65537, 4}, {128256, 4}};
+  for (const auto& [vocab_size, width] : widths) assert_int_equal(WidthFor(vocab_size), width);
 }
 
 void EveryDamageIsFound(void**) {
@@ -73,11 +89,13 @@ void EveryDamageIsFound(void**) {
   assert_code(TokenFile::Open(PosixIo(), scratch.Write("d", good + "x")), ErrorCode::DAMAGED_FILE);
 }
 
-void WriterCountsTokens(void**) {
+void WriterRefusesWhatDoesNotFit(void**) {
   const testing::Scratch scratch;
-  auto writer = TokenFileWriter::Create(PosixIo(), scratch / "x", Example());
+  auto writer = TokenFileWriter::Create(PosixIo(), scratch / "x", 1);
   assert_ok(writer);
-  assert_code(writer->Finish(), ErrorCode::INTERNAL);
+  const TokenId token = 256;
+  assert_ok(writer->Append(std::span(&token, 1)));
+  assert_code(writer->Finish(Example()), ErrorCode::INTERNAL);
 }
 
 void CutsSequences(void**) {
@@ -89,15 +107,34 @@ void CutsSequences(void**) {
   const testing::Scratch scratch;
   const auto file = TokenFile::Open(PosixIo(), WriteExample(scratch));
   assert_ok(file);
-  assert_code(Sequences::Open(*file, "d", 11), ErrorCode::DATA_TOO_SHORT);
-  assert_int_equal(Sequences::Open(*file, "d", 10)->count(), 1);
-  auto sequences = Sequences::Open(*file, "d", 4);
+  assert_code(Sequences::Open({{&*file, "d"}}, 11), ErrorCode::DATA_TOO_SHORT);
+  assert_int_equal(Sequences::Open({{&*file, "d"}}, 10)->count(), 1);
+  auto sequences = Sequences::Open({{&*file, "d"}}, 4);
   assert_ok(sequences);
   assert_int_equal(sequences->count(), 2);
   std::vector<int32_t> inputs(4), targets(4);
   sequences->Read(1, inputs, targets);
   assert_true(inputs == (std::vector<int32_t>{104, 105, 106, 107}));
   assert_true(targets == (std::vector<int32_t>{105, 106, 107, 108}));
+}
+
+void SourcesAreNumberedOneAfterTheOther(void**) {
+  const testing::Scratch scratch;
+  const auto first = TokenFile::Open(PosixIo(), WriteExample(scratch));
+  const testing::Scratch other;
+  const auto second = TokenFile::Open(PosixIo(), WriteExample(other, 4));
+  assert_ok(first);
+  assert_ok(second);
+  auto sequences = Sequences::Open({{&*first, "a"}, {&*second, "b"}}, 4);
+  assert_ok(sequences);
+  assert_int_equal(sequences->count(), 4);
+  assert_true(sequences->counts() == (std::vector<int64_t>{2, 2}));
+  std::vector<int32_t> inputs(4), targets(4);
+  sequences->Read(1, inputs, targets);
+  assert_int_equal(inputs[0], 104);
+  sequences->Read(3, inputs, targets);
+  assert_int_equal(inputs[0], 200004);
+  assert_int_equal(targets[3], 200008);
 }
 
 int64_t ResidentFileBytes() {
@@ -111,17 +148,15 @@ int64_t ResidentFileBytes() {
 // However much data is read, little of the mapping stays in the process.
 void MappingStaysSmall(void**) {
   const testing::Scratch scratch;
-  TokenFileInfo info = Example();
-  info.tokens = 32 << 20;
-  auto writer = TokenFileWriter::Create(PosixIo(), scratch / "big", info);
+  auto writer = TokenFileWriter::Create(PosixIo(), scratch / "big", 2);
   assert_ok(writer);
-  const std::vector<Token> piece(1 << 20, 7);
-  for (int64_t i = 0; i < info.tokens; i += std::ssize(piece)) assert_ok(writer->Append(piece));
-  assert_ok(writer->Finish());
+  const std::vector<TokenId> piece(1 << 20, 7);
+  for (int i = 0; i < 32; ++i) assert_ok(writer->Append(piece));
+  assert_ok(writer->Finish(Example()));
   const int64_t before = ResidentFileBytes();
   const auto file = TokenFile::Open(PosixIo(), scratch / "big");
   assert_ok(file);
-  auto sequences = Sequences::Open(*file, "d", 1024);
+  auto sequences = Sequences::Open({{&*file, "d"}}, 1024);
   std::vector<int32_t> inputs(1024), targets(1024);
   int64_t peak = 0;
   for (int64_t i = 0; i < sequences->count(); ++i) {
@@ -137,8 +172,12 @@ void MappingStaysSmall(void**) {
 int main() {
   using namespace traind::data;
   const CMUnitTest tests[] = {
-      cmocka_unit_test(ReadsWhatIsWritten), cmocka_unit_test(EveryDamageIsFound),
-      cmocka_unit_test(WriterCountsTokens), cmocka_unit_test(CutsSequences),
+      cmocka_unit_test(ReadsWhatIsWritten),
+      cmocka_unit_test(EveryDamageIsFound),
+      cmocka_unit_test(WidthFollowsTheVocabulary),
+      cmocka_unit_test(WriterRefusesWhatDoesNotFit),
+      cmocka_unit_test(CutsSequences),
+      cmocka_unit_test(SourcesAreNumberedOneAfterTheOther),
       cmocka_unit_test(MappingStaysSmall),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

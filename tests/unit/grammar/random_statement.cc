@@ -186,7 +186,12 @@ class Generator {
     const size_t kind = Below(3);
     return {kind == 0 ? MakeText() : kind == 1 ? MakeWord() : MakeNumber()};
   }
-  Source MakeSource() { return {Chance() ? MakeText() : MakeWord()}; }
+  Source MakeSource() { return {Chance() ? MakeText() : MakeWord(), {}, {}}; }
+  Source MakeWeighted() {
+    Source source = MakeSource();
+    source.weight = Maybe(&Generator::MakeNumber);
+    return source;
+  }
 
   // SQL is what the parser makes of random tokens; those whose parentheses or lexis are wrong are drawn
   // again.
@@ -275,7 +280,9 @@ class Generator {
     budget.action = static_cast<BudgetClause::Action>(Below(5));
     return budget;
   }
-  ValidateClause MakeValidate() { return {MakeSource(), Maybe(&Generator::MakeNumber), {}}; }
+  ValidateClause MakeValidate() {
+    return {Some(&Generator::MakeWeighted), Maybe(&Generator::MakeNumber), {}};
+  }
   TargetClause MakeTarget() { return {MakeNumber(), static_cast<TargetClause::Unit>(Below(3)), {}}; }
   UntilClause MakeUntil() { return {MakeKey(), MakeSigned(), {}}; }
   DeviceRef MakeDevice() { return {MakeName(), MakeNumber(), {}}; }
@@ -292,7 +299,7 @@ class Generator {
     s.into = Maybe(&Generator::MakeName);
     s.job_name = Maybe(&Generator::MakeName);
     s.from_scratch = Chance();
-    s.sources = Some(&Generator::MakeSource);
+    s.sources = Some(&Generator::MakeWeighted);
     s.validate = Maybe(&Generator::MakeValidate);
     s.using_options = MakeOptions();
     s.target = Maybe(&Generator::MakeTarget);

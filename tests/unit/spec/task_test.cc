@@ -172,12 +172,50 @@ void devices(void**) {
 void data(void**) {
   assert_true(*DataFromJson(Sent(DataToJson(SomeData()))) == SomeData());
   assert_text(DataFormatName(DataFormat::kText), "text");
-  assert_code(ParseDataFormat("jsonl"), ErrorCode::UNKNOWN_FORMAT);
+  assert_true(*ParseDataFormat("jsonl") == DataFormat::kJsonl);
+  assert_code(ParseDataFormat("parquet"), ErrorCode::UNKNOWN_FORMAT);
   assert_text(ParseDataFormat("txt").status().message(), "unknown data format 'txt'; did you mean 'text'?");
   Json object = DataToJson(SomeData());
   for (const Json& patterns : {Json(), Json::array(), Json("x"), Json::array({1})}) {
     object["patterns"] = patterns;
     assert_code(DataFromJson(object), ErrorCode::MALFORMED_FRAME);
+  }
+  DataSpec lines = SomeData();
+  lines.format = DataFormat::kJsonl;
+  lines.text_field = "body";
+  assert_true(*DataFromJson(Sent(DataToJson(lines))) == lines);
+  assert_text(DataOptions(lines), "text_field=body");
+}
+
+void mixture(void**) {
+  // One source without a weight is written as it always was.
+  assert_true(MixtureToJson(SomeData()) == DataToJson(SomeData()));
+  MixtureSpec mixture = SomeData();
+  assert_true(*MixtureFromJson(Sent(MixtureToJson(mixture))) == mixture);
+  mixture.parts.push_back({DataSpec{"b", {"/b"}, DataFormat::kLlmc}, {}});
+  assert_true(*MixtureFromJson(Sent(MixtureToJson(mixture))) == mixture);
+  assert_text(mixture.Name(), "lic, b");
+  Json half = MixtureToJson(mixture);
+  half["sources"][1]["weight"] = 0.5;
+  assert_code(MixtureFromJson(half), ErrorCode::MALFORMED_FRAME);
+  mixture.parts[0].weight = 0.7;
+  mixture.parts[1].weight = 0.3;
+  assert_true(*MixtureFromJson(Sent(MixtureToJson(mixture))) == mixture);
+  for (const Json& weight : {Json(0), Json(-1.5), Json("1"), Json()}) {
+    Json bad = MixtureToJson(mixture);
+    bad["sources"][1]["weight"] = weight;
+    assert_code(MixtureFromJson(bad), ErrorCode::MALFORMED_FRAME);
+  }
+  assert_code(MixtureFromJson({{"sources", Json::array()}}), ErrorCode::MALFORMED_FRAME);
+  assert_code(MixtureFromJson(Json(3)), ErrorCode::MALFORMED_FRAME);
+}
+
+void format_of_a_name(void**) {
+  assert_true(FormatOfName("/a/web-*.jsonl") == DataFormat::kJsonl);
+  assert_true(FormatOfName("/a/fineweb_train_000001.bin") == DataFormat::kLlmc);
+  assert_true(FormatOfName("/a/my_text_document.idx") == DataFormat::kMegatron);
+  for (const char* name : {"/a/b.txt", "/a/b", "/a/b.json", "/a.bin/b", "/a/b.BIN"}) {
+    assert_true(FormatOfName(name) == DataFormat::kText);
   }
 }
 
@@ -187,10 +225,15 @@ void data(void**) {
 int main() {
   using namespace traind;
   const CMUnitTest tests[] = {
-      cmocka_unit_test(train_tasks), cmocka_unit_test(train_tasks_lack_nothing_needed),
-      cmocka_unit_test(other_tasks), cmocka_unit_test(metric_rows_keep_their_bits),
-      cmocka_unit_test(budgets),     cmocka_unit_test(devices),
+      cmocka_unit_test(train_tasks),
+      cmocka_unit_test(train_tasks_lack_nothing_needed),
+      cmocka_unit_test(other_tasks),
+      cmocka_unit_test(metric_rows_keep_their_bits),
+      cmocka_unit_test(budgets),
+      cmocka_unit_test(devices),
       cmocka_unit_test(data),
+      cmocka_unit_test(mixture),
+      cmocka_unit_test(format_of_a_name),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

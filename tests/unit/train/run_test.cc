@@ -97,6 +97,63 @@ void ResumesWithTheSameBits(void**) {
   }
 }
 
+void Mix(TinyRun* run, std::optional<double> first, std::optional<double> second) {
+  run->scratch.Write("lines.jsonl", [] {
+    std::string lines;
+    for (int i = 0; i < 300; ++i) lines += "{\"text\":\"line " + std::to_string(i * i) + " of some\"}\n";
+    return lines;
+  }());
+  run->task.data = {};
+  run->task.data.parts.push_back({DataSpec{"t", {testing::kText}, DataFormat::kText}, first});
+  run->task.data.parts.push_back({DataSpec{"l", {run->scratch / "lines.jsonl"}, DataFormat::kJsonl}, second});
+  run->task.validation = run->task.data;
+  run->task.training.validate_every_steps = 7;
+}
+
+// The order of a mixture is the same however often it is left and taken up again.
+void MixturesResumeWithTheSameBits(void**) {
+  std::mt19937 random(2);
+  for (const bool weighted : {false, true}) {
+    const auto mix = [&](TinyRun* run) { weighted ? Mix(run, 0.3, 0.7) : Mix(run, {}, {}); };
+    TinyRun undisturbed;
+    mix(&undisturbed);
+    const auto golden = Golden(undisturbed);
+    for (int trial = 0; trial < 3; ++trial) {
+      TinyRun run;
+      mix(&run);
+      std::vector<std::vector<MetricRow>> attempts;
+      for (;;) {
+        ScriptedSession session;
+        const int64_t stop_at = 20 + static_cast<int64_t>(random() % 150);
+        session.script = [&](int64_t poll, Requests* requests) {
+          if (poll >= stop_at) requests->stop = StopReason::kPause;
+        };
+        const auto outcome = run.Run(&session);
+        assert_ok(outcome);
+        attempts.push_back(session.rows);
+        if (outcome->name == "target") break;
+        if (!outcome->checkpoint.empty()) run.ResumeFrom(outcome->checkpoint);
+      }
+      AssertSameRows(golden, ByStep(attempts));
+    }
+  }
+}
+
+// Other weights are another order: the data is what it was, but its cursor means nothing.
+void WeightsArePartOfTheCursor(void**) {
+  TinyRun run;
+  Mix(&run, 0.3, 0.7);
+  run.task.training.target.steps = 4;
+  ScriptedSession session;
+  const auto outcome = run.Run(&session);
+  assert_ok(outcome);
+  const auto manifest = format::ReadCheckpoint(PosixIo(), outcome->checkpoint);
+  assert_ok(manifest);
+  assert_int_equal(manifest->cursor.position, 4 * 8);
+  const std::string& key = manifest->cursor.key;
+  assert_true(key.ends_with(":0.7") && key.find(":0.3,") == 32);
+}
+
 void CancelWritesNothing(void**) {
   TinyRun run;
   ScriptedSession session;
@@ -303,7 +360,7 @@ void TargetsBecomeSteps(void**) {
   assert_int_equal(Golden(tokens).size(), 4);
   TinyRun epochs;
   epochs.scratch.Write("data.txt", std::string(32 * 20 + 1, 'x'));
-  epochs.task.data.patterns = {epochs.scratch / "data.txt"};
+  epochs.task.data.parts[0].data.patterns = {epochs.scratch / "data.txt"};
   epochs.task.training.target = {{}, {}, 1.5};
   assert_int_equal(Golden(epochs).size(), 4);  // 20 sequences, 8 in a batch: 30 / 8
 }
@@ -397,12 +454,12 @@ void SurvivesAFullDisk(void**) {
 
 void ErrorsOfDataComeThrough(void**) {
   TinyRun run;
-  run.task.data.patterns = {run.scratch.Write("short.txt", "too short")};
+  run.task.data.parts[0].data.patterns = {run.scratch.Write("short.txt", "too short")};
   ScriptedSession session;
   assert_code(run.Run(&session), ErrorCode::DATA_TOO_SHORT);
-  run.task.data.patterns = {run.scratch / "missing.txt"};
+  run.task.data.parts[0].data.patterns = {run.scratch / "missing.txt"};
   assert_code(run.Run(&session), ErrorCode::FILE_NOT_FOUND);
-  run.task.data.patterns = {testing::kText};
+  run.task.data.parts[0].data.patterns = {testing::kText};
   run.task.validation = DataSpec{"v", {run.scratch / "short.txt"}, DataFormat::kText};
   const Status status = run.Run(&session).status();
   assert_code(status, ErrorCode::DATA_TOO_SHORT);
@@ -418,6 +475,8 @@ int main() {
       cmocka_unit_test(Learns),
       cmocka_unit_test(SameBitsTwice),
       cmocka_unit_test(ResumesWithTheSameBits),
+      cmocka_unit_test(MixturesResumeWithTheSameBits),
+      cmocka_unit_test(WeightsArePartOfTheCursor),
       cmocka_unit_test(CancelWritesNothing),
       cmocka_unit_test(StopsWhilePreparing),
       cmocka_unit_test(ResumesWithTheSameBitsInBf16),

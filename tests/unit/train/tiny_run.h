@@ -101,7 +101,7 @@ class TinyRun {
     task.training.batch_tokens = 256;
     task.training.seed = 1;
     task.training.target.steps = 20;
-    task.data = {"d", {kText}, DataFormat::kText};
+    task.data = DataSpec{"d", {kText}, DataFormat::kText, "text"};
     task.cache_directory = scratch / "cache";
     task.checkpoint_directory = scratch / "checkpoints";
     task.statement = "TRAIN MODEL m FROM d";

@@ -214,7 +214,7 @@ void LargeDataStaysOutside(void**) {
     for (int64_t line = 0; line < kLines; ++line)
       file << "line " << line << " of a text that is long enough\n";
   }
-  run.task.data.patterns = {path};
+  run.task.data.parts[0].data.patterns = {path};
   const plan::Plan plan =
       PlanOf(run, *device, static_cast<int64_t>(std::filesystem::file_size(path)), kConfigurations[2]);
   run.task.plan = plan::PlanToJson(plan);

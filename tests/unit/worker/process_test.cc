@@ -175,7 +175,7 @@ void NeverWaitsForTheDaemon(void**) {
 
 void FailuresAreSaid(void**) {
   TinyRun run;
-  run.task.data.patterns = {run.scratch.Write("bad.txt", "abc\xff")};
+  run.task.data.parts[0].data.patterns = {run.scratch.Write("bad.txt", "abc\xff")};
   const Attempt attempt = RunTask(&run);
   assert_true(Left(attempt, 1));
   assert_true(attempt.end["type"] == "failed");
@@ -243,7 +243,7 @@ void Evaluates(void**) {
   task.model = run.task.model;
   task.weights = weights;
   task.plan = InferencePlan(run, 4);
-  task.data = run.task.data;
+  task.data = run.task.data.parts[0].data;
   task.cache_directory = run.task.cache_directory;
   task.sequence_length = 32;
   task.batch_sequences = 4;
