@@ -1,4 +1,4 @@
-// The byte tokenizer, what all tokenizers share, and which of them a path means.
+// The byte tokenizer, and what all tokenizers share.
 #include "engine/data/tokenizer.h"
 
 #include <fmt/format.h>
@@ -58,12 +58,6 @@ std::string Tokenizer::Decode(std::span<const TokenId> ids) const {
 
 std::unique_ptr<Tokenizer> MakeByteTokenizer() {
   return std::make_unique<ByteTokenizer>();
-}
-
-Result<std::unique_ptr<Tokenizer>> OpenTokenizer(Io&, const std::string& where) {
-  if (where.empty() || where == kByteTokenizer) return MakeByteTokenizer();
-  return Status(ErrorCode::DAMAGED_TOKENIZER,
-                fmt::format("{}: not a form of tokenizer that is known", where));
 }
 
 size_t CompleteUtf8(std::string_view text) {

@@ -53,6 +53,7 @@ EXTERNAL = [
     (r"nlohmann/.*", ["engine/base"]),
     (r"spdlog/.*", ["engine/base"]),
     (r"xxhash\.h", ["engine/base"]),
+    (r"(pcre2|utf8proc|sentencepiece_.*)\.h", ["engine/data/tokenizers"]),
     (r"(histedit\.h|editline/.*|readline/.*)", ["clients/cli"]),
     (r"cmocka\.h", ["tests/support"]),
 ]
