@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "daemon/catalog/catalog.h"
+#include "daemon/catalog/tokenizers.h"
 #include "daemon/install.h"
 #include "daemon/inventory.h"
 #include "daemon/loop.h"
@@ -93,6 +94,7 @@ Status Assemble(const Options& options, const StateDirectory& directory, Daemon*
   Catalog* catalog = daemon->catalog.get();
   Loop* loop = &daemon->loop;
 
+  SweepTokenizers(PosixIo(), directory.path());
   DaemonState& state = daemon->state;
   state.state_directory = directory.path();
   state.catalog = catalog;

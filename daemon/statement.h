@@ -32,6 +32,7 @@ struct SessionState {
   // What the script would have made, when it is only checked: later statements may name it. Absent: dropped.
   std::map<std::string, std::optional<ModelSpec>> checked_models;
   std::map<std::string, std::optional<DataSpec>> checked_datasets;
+  std::map<std::string, std::optional<int64_t>> checked_tokenizers;  // vocab_size; 0: not known
   std::map<std::string, int64_t> checked_versions;  // a model's newest, once the script's jobs have succeeded
   std::vector<std::string> checked_jobs;            // their names; empty for one without
 };
@@ -78,7 +79,7 @@ struct FollowOutcome {
   // a pool thread whenever there may be more; nothing new is an empty result.
   std::function<Result<std::vector<std::vector<Cell>>>(Reader& reader, int64_t* after)> next;
 };
-// A synchronous run in a worker (GENERATE, EVALUATE, IMPORT, EXPORT): its "result" message becomes the reply.
+// A synchronous run in a worker (GENERATE, EVALUATE, IMPORT, EXPORT, CREATE and TRAIN TOKENIZER): its "result" message becomes the reply.
 struct WorkerOutcome {
   Json task;  // the first message to the worker
   // Makes the reply of the worker's result, and takes over what it has made, on a pool thread. Without it the

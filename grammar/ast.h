@@ -122,6 +122,15 @@ struct CreateDataset {
   Position position;
   bool operator==(const CreateDataset&) const = default;
 };
+struct CreateTokenizer {
+  bool or_replace = false;
+  bool if_not_exists = false;
+  Name name;
+  Value file;  // or directory
+  Options options;
+  Position position;
+  bool operator==(const CreateTokenizer&) const = default;
+};
 struct DropModel {
   bool if_exists = false;
   Name name;
@@ -135,6 +144,12 @@ struct DropDataset {
   Position position;
   bool operator==(const DropDataset&) const = default;
 };
+struct DropTokenizer {
+  bool if_exists = false;
+  Name name;
+  Position position;
+  bool operator==(const DropTokenizer&) const = default;
+};
 struct DescribeModel {
   Name name;
   Position position;
@@ -144,6 +159,11 @@ struct DescribeDataset {
   Name name;
   Position position;
   bool operator==(const DescribeDataset&) const = default;
+};
+struct DescribeTokenizer {
+  Name name;
+  Position position;
+  bool operator==(const DescribeTokenizer&) const = default;
 };
 
 // SHOW <what> [OF m] [FOR JOB n] [WHERE …] [ORDER BY …] [LIMIT n] [FOLLOW]
@@ -160,7 +180,8 @@ struct Show {
     kCheckpoints,
     kGpus,
     kSettings,
-    kVersion
+    kVersion,
+    kTokenizers
   };
   What what = What::kModels;
   std::optional<Name> of;     // VERSIONS OF m
@@ -270,6 +291,16 @@ struct Train {
   Position if_position;  // of IF, when if_not_exists
   bool operator==(const Train&) const = default;
 };
+struct TrainTokenizer {
+  bool or_replace = false;
+  bool if_not_exists = false;
+  Name name;
+  std::vector<Source> sources;
+  Options using_options;
+  Position using_position;
+  Position position;  // of TRAIN
+  bool operator==(const TrainTokenizer&) const = default;
+};
 struct Explain {
   Options options;  // format=json, verbose
   Train train;
@@ -370,8 +401,8 @@ struct Select {
 };
 
 using Statement =
-    std::variant<CreateModel, CreateDataset, DropModel, DropDataset, DescribeModel, DescribeDataset, Show,
-                 ShowCreate, Train, Explain, ExplainJob, Evaluate, Generate, ImportModel, ExportModel,
+    std::variant<CreateModel, CreateDataset, CreateTokenizer, DropModel, DropDataset, DropTokenizer,
+                 DescribeModel, DescribeDataset, DescribeTokenizer, Show, ShowCreate, Train, TrainTokenizer, Explain, ExplainJob, Evaluate, Generate, ImportModel, ExportModel,
                  JobVerb, AlterJob, WaitForJob, Help, Set, Reset, Let, Assert, Include, Select>;
 
 }  // namespace traind::grammar

@@ -209,6 +209,12 @@ void Builder::SetUsing(const Token& first, const Options& options) {
   train.using_position = first.position;
 }
 
+void Builder::SetTokenizerUsing(const Token& first, const Options& options) {
+  auto& train = Get<TrainTokenizer>();
+  train.using_options = options;
+  train.using_position = first.position;
+}
+
 void Builder::SetBudget(BudgetClause* clause, const Token& first, BudgetClause budget) {
   *clause = std::move(budget);
   clause->position = first.position;

@@ -82,6 +82,14 @@ class Builder {
   }
   void StartCreateModel(const Token& first, bool if_not_exists, bool or_replace, const Name& name);
   void StartCreateDataset(const Token& first, bool if_not_exists, bool or_replace, const Name& name);
+  template <typename S>
+  void StartTokenizer(const Token& first, bool if_not_exists, bool or_replace, const Name& name) {
+    S& statement = Start<S>(first);
+    statement.if_not_exists = if_not_exists;
+    statement.or_replace = or_replace;
+    statement.name = name;
+  }
+  void SetTokenizerUsing(const Token& first, const Options& options);
   Show& StartShow(const Token& first, Show::What what);
   ShowCreate& StartShowCreate(const Token& first, ShowCreate::What what);
   void StartTrain(const Token& first, const Token* if_not_exists, const ModelRef& model);

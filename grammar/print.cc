@@ -62,6 +62,15 @@ class Printer {
     Put(s.if_not_exists ? "IF NOT EXISTS " : "").Put(s.name).Put(" FROM ").PutList(s.sources);
     Put(" FORMAT ").Put(s.format).PutOptions(" WITH ", s.options);
   }
+  void operator()(const CreateTokenizer& s) {
+    Put("CREATE ").Put(s.or_replace ? "OR REPLACE " : "").Put("TOKENIZER ");
+    Put(s.if_not_exists ? "IF NOT EXISTS " : "").Put(s.name).Put(" FROM ").Put(s.file);
+    PutOptions(" WITH ", s.options);
+  }
+  void operator()(const TrainTokenizer& s) {
+    Put("TRAIN ").Put(s.or_replace ? "OR REPLACE " : "").Put(s.if_not_exists ? "IF NOT EXISTS " : "");
+    Put("TOKENIZER ").Put(s.name).Put(" FROM ").PutList(s.sources).PutOptions(" USING ", s.using_options);
+  }
   void operator()(const DropModel& s) {
     Put("DROP MODEL ").Put(s.if_exists ? "IF EXISTS " : "").Put(s.name);
     Put(s.with_versions ? " WITH VERSIONS" : "");
@@ -69,6 +78,10 @@ class Printer {
   void operator()(const DropDataset& s) {
     Put("DROP DATASET ").Put(s.if_exists ? "IF EXISTS " : "").Put(s.name);
   }
+  void operator()(const DropTokenizer& s) {
+    Put("DROP TOKENIZER ").Put(s.if_exists ? "IF EXISTS " : "").Put(s.name);
+  }
+  void operator()(const DescribeTokenizer& s) { Put("DESCRIBE TOKENIZER ").Put(s.name); }
   void operator()(const DescribeModel& s) { Put("DESCRIBE MODEL ").Put(s.name); }
   void operator()(const DescribeDataset& s) { Put("DESCRIBE DATASET ").Put(s.name); }
   void operator()(const Show& s) {

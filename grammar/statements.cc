@@ -15,6 +15,8 @@ std::string_view KindOfShow(Show::What what) {
       return "SHOW VERSIONS";
     case Show::What::kDatasets:
       return "SHOW DATASETS";
+    case Show::What::kTokenizers:
+      return "SHOW TOKENIZERS";
     case Show::What::kJobs:
       return "SHOW JOBS";
     case Show::What::kJob:
@@ -68,6 +70,10 @@ std::string_view KindOfVerb(JobVerb::Verb verb) {
 struct Kind {
   std::string_view operator()(const CreateModel&) const { return "CREATE MODEL"; }
   std::string_view operator()(const CreateDataset&) const { return "CREATE DATASET"; }
+  std::string_view operator()(const CreateTokenizer&) const { return "CREATE TOKENIZER"; }
+  std::string_view operator()(const TrainTokenizer&) const { return "TRAIN TOKENIZER"; }
+  std::string_view operator()(const DropTokenizer&) const { return "DROP TOKENIZER"; }
+  std::string_view operator()(const DescribeTokenizer&) const { return "DESCRIBE TOKENIZER"; }
   std::string_view operator()(const DropModel&) const { return "DROP MODEL"; }
   std::string_view operator()(const DropDataset&) const { return "DROP DATASET"; }
   std::string_view operator()(const DescribeModel&) const { return "DESCRIBE MODEL"; }

@@ -140,12 +140,29 @@ dataset_format ::= format_word name(N).     { build->Get<CreateDataset>().format
 dataset_options ::= with_options option_list(L) RP.
                                             { build->Get<CreateDataset>().options = *L; }
 
+statement ::= made_tokenizer.
+made_tokenizer_open ::= CREATE(P) TOKENIZER if_not_exists(I) name(N).
+                                            { build->StartTokenizer<CreateTokenizer>(*P, I != nullptr, false, *N); }
+made_tokenizer_open ::= CREATE(P) OR REPLACE TOKENIZER name(N).
+                                            { build->StartTokenizer<CreateTokenizer>(*P, false, true, *N); }
+made_tokenizer_open ::= made_tokenizer_open made_tokenizer_options.
+made_tokenizer ::= made_tokenizer_open made_tokenizer_from.
+made_tokenizer ::= made_tokenizer made_tokenizer_from.
+made_tokenizer ::= made_tokenizer made_tokenizer_options.
+made_tokenizer_from ::= from_word text(V).  { build->Get<CreateTokenizer>().file = *V; }
+made_tokenizer_options ::= with_options option_list(L) RP.
+                                            { build->Get<CreateTokenizer>().options = *L; }
+
 statement ::= DROP(P) MODEL if_exists(I) name(N).
                                             { build->Start<DropModel>(*P) = {I != nullptr, *N, false, P->position}; }
 statement ::= DROP(P) MODEL if_exists(I) name(N) WITH VERSIONS.
                                             { build->Start<DropModel>(*P) = {I != nullptr, *N, true, P->position}; }
 statement ::= DROP(P) DATASET if_exists(I) name(N).
                                             { build->Start<DropDataset>(*P) = {I != nullptr, *N, P->position}; }
+statement ::= DROP(P) TOKENIZER if_exists(I) name(N).
+                                            { build->Start<DropTokenizer>(*P) = {I != nullptr, *N, P->position}; }
+statement ::= DESCRIBE(P) TOKENIZER name(N).
+                                            { build->Start<DescribeTokenizer>(*P).name = *N; }
 statement ::= DESCRIBE(P) MODEL name(N).    { build->Start<DescribeModel>(*P).name = *N; }
 statement ::= DESCRIBE(P) DATASET name(N).  { build->Start<DescribeDataset>(*P).name = *N; }
 
@@ -157,6 +174,7 @@ statement ::= shown_stream.
 
 shown_rows ::= SHOW(P) MODELS.              { build->StartShow(*P, Show::What::kModels); }
 shown_rows ::= SHOW(P) DATASETS.            { build->StartShow(*P, Show::What::kDatasets); }
+shown_rows ::= SHOW(P) TOKENIZERS.          { build->StartShow(*P, Show::What::kTokenizers); }
 shown_rows ::= SHOW(P) JOBS.                { build->StartShow(*P, Show::What::kJobs); }
 shown_rows ::= SHOW(P) GPUS.                { build->StartShow(*P, Show::What::kGpus); }
 shown_rows ::= SHOW(P) SETTINGS.            { build->StartShow(*P, Show::What::kSettings); }
@@ -210,6 +228,20 @@ train ::= train train_clause.
 weighted(A) ::= source(S).                  { A = S; }
 weighted(A) ::= source(S) WEIGHT(T) number(V).
                                             { A = S; A->weight = *V; A->weight_position = T->position; }
+statement ::= trained_tokenizer.
+trained_tokenizer_open ::= TRAIN(P) if_not_exists(I) TOKENIZER name(N).
+                                            { build->StartTokenizer<TrainTokenizer>(*P, I != nullptr, false, *N); }
+trained_tokenizer_open ::= TRAIN(P) OR REPLACE TOKENIZER name(N).
+                                            { build->StartTokenizer<TrainTokenizer>(*P, false, true, *N); }
+trained_tokenizer_open ::= trained_tokenizer_open trained_tokenizer_using.
+trained_tokenizer ::= trained_tokenizer_open trained_tokenizer_from.
+trained_tokenizer ::= trained_tokenizer trained_tokenizer_from.
+trained_tokenizer ::= trained_tokenizer trained_tokenizer_using.
+trained_tokenizer_from ::= from_word sources(L).
+                                            { build->Get<TrainTokenizer>().sources = *L; }
+trained_tokenizer_using ::= using_word(P) options(L).
+                                            { build->SetTokenizerUsing(*P, *L); }
+
 %type sources {std::vector<Source>*}
 sources(A) ::= weighted(S).                 { A = build->Make<std::vector<Source>>({*S}); }
 sources(A) ::= sources(L) COMMA weighted(S).

@@ -55,9 +55,14 @@ std::string OptionItems(const std::vector<OptionInfo>& options) {
 
 std::string OptionsOfStatement(std::string_view kind) {
   static const std::map<std::string_view, OptionList> lists = {
-      {"CREATE MODEL", OptionList::kModel}, {"CREATE DATASET", OptionList::kDataset},
-      {"TRAIN", OptionList::kTrain},        {"EVALUATE", OptionList::kEvaluate},
-      {"GENERATE", OptionList::kGenerate},  {"EXPLAIN", OptionList::kExplain},
+      {"CREATE MODEL", OptionList::kModel},
+      {"CREATE DATASET", OptionList::kDataset},
+      {"TRAIN", OptionList::kTrain},
+      {"EVALUATE", OptionList::kEvaluate},
+      {"GENERATE", OptionList::kGenerate},
+      {"EXPLAIN", OptionList::kExplain},
+      {"CREATE TOKENIZER", OptionList::kCreateTokenizer},
+      {"TRAIN TOKENIZER", OptionList::kTrainTokenizer},
   };
   const auto list = lists.find(kind);
   if (list == lists.end()) return {};

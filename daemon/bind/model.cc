@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/bind/options.h"
+#include "daemon/bind/tokenizer.h"
 #include "daemon/bind/values.h"
 #include "engine/base/nearest.h"
 #include "engine/spec/names.h"
@@ -134,10 +135,11 @@ Status CheckRequired(const BoundOptions& options, SourcePosition position) {
 }
 
 Result<ModelSpec> FromArchitecture(Architecture architecture, SourcePosition position,
-                                   const BoundOptions& options) {
+                                   const BoundOptions& options, const Context& context) {
   ModelSpec model;
   model.architecture = architecture;
   TRAIND_TRY(AtOption(TakeOptions(options, &model), options, position));
+  TRAIND_TRY(TakeTokenizer(options, position, context, &model));
   const ModelSpec stood_in = WithStandIns(options, model);
   Status status = ValidateModel(stood_in);
   // An option that was not given can only be wrong by its stand-in.
@@ -171,12 +173,13 @@ Result<ModelSpec> BindModelSpec(const grammar::CreateModel& statement, const Con
     auto architecture = ParseArchitecture(statement.architecture->text);
     if (!architecture.ok()) return architecture.status().At(statement.architecture->position);
     TRAIND_ASSIGN(const BoundOptions options, BindOptions(OptionList::kModel, statement.options));
-    return FromArchitecture(*architecture, statement.architecture->position, options);
+    return FromArchitecture(*architecture, statement.architecture->position, options, context);
   }
   TRAIND_ASSIGN(const BoundOptions options, BindOptions(OptionList::kModel, statement.options));
   const SourcePosition position = statement.preset ? statement.preset->position : statement.like->position;
   TRAIND_ASSIGN(ModelSpec model, Pattern(statement, context));
   TRAIND_TRY(AtOption(TakeOptions(options, &model), options, position));
+  TRAIND_TRY(TakeTokenizer(options, position, context, &model));
   TRAIND_TRY(AtOption(ValidateModel(model), options, position));
   return model;
 }
@@ -241,7 +244,7 @@ std::string ModelDifference(const ModelSpec& existing, const ModelSpec& wanted) 
   const Json want = ModelToJson(wanted);
   std::string difference;
   for (const auto& [key, value] : want.items()) {
-    if (!have.contains(key) || have.at(key) == value) continue;
+    if (!have.contains(key) || have.at(key) == value || key == "tokenizer_id" || key == "end_of_text") continue;
     difference += fmt::format("{}{} is {}, not {}", difference.empty() ? "" : "; ", key, Text(have.at(key)),
                               Text(value));
   }

@@ -13,7 +13,8 @@
 namespace traind::daemon {
 
 // The specification that CREATE MODEL describes: from ARCHITECTURE and its options, or LIKE another
-// model with some options changed. Looks up nothing but LIKE's model.
+// model with some options changed. Looks up LIKE's model and the
+// tokenizer.
 Result<ModelSpec> BindModelSpec(const grammar::CreateModel& statement, const Context& context);
 
 // The model of that name: NO_SUCH_MODEL at the name, with the nearest one. When a script is only checked,

@@ -7,7 +7,16 @@
 
 namespace traind::daemon {
 
-enum class OptionList { kModel, kDataset, kTrain, kEvaluate, kGenerate, kExplain };
+enum class OptionList {
+  kModel,
+  kDataset,
+  kTrain,
+  kEvaluate,
+  kGenerate,
+  kExplain,
+  kCreateTokenizer,
+  kTrainTokenizer
+};
 enum class OptionType { kInteger, kReal, kDuration, kWord, kText, kBoolean };
 
 struct OptionInfo {

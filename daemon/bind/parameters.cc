@@ -109,6 +109,18 @@ class Replacer {
     TRAIND_TRY((*this)(s.format));
     return (*this)(s.options);
   }
+  Status operator()(CreateTokenizer& s) {
+    TRAIND_TRY((*this)(s.name));
+    TRAIND_TRY(Any(s.file));
+    return (*this)(s.options);
+  }
+  Status operator()(TrainTokenizer& s) {
+    TRAIND_TRY((*this)(s.name));
+    TRAIND_TRY((*this)(s.sources));
+    return (*this)(s.using_options);
+  }
+  Status operator()(DropTokenizer& s) { return (*this)(s.name); }
+  Status operator()(DescribeTokenizer& s) { return (*this)(s.name); }
   Status operator()(DropModel& s) { return (*this)(s.name); }
   Status operator()(DropDataset& s) { return (*this)(s.name); }
   Status operator()(DescribeModel& s) { return (*this)(s.name); }

@@ -150,6 +150,20 @@ ALTER TABLE _datasets ADD COLUMN files INTEGER;
 ALTER TABLE _datasets ADD COLUMN largest_token INTEGER;
 )sql";
 
+constexpr std::string_view kCatalog3 = R"sql(
+CREATE TABLE _tokenizers(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL,
+  vocab_size INTEGER NOT NULL,
+  end_of_text TEXT NOT NULL,
+  end_of_text_id INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  statement TEXT NOT NULL,
+  created_at REAL NOT NULL) STRICT;
+)sql";
+
 constexpr std::string_view kMetrics1 = R"sql(
 CREATE TABLE _commits(number INTEGER NOT NULL) STRICT;
 INSERT INTO _commits VALUES (0);
@@ -169,7 +183,7 @@ CREATE TABLE _metrics(
 CREATE INDEX _metrics_validated ON _metrics(job_id, step) WHERE val_loss IS NOT NULL;
 )sql";
 
-constexpr Migration kCatalog[] = {{1, kCatalog1}, {2, kCatalog2}};
+constexpr Migration kCatalog[] = {{1, kCatalog1}, {2, kCatalog2}, {3, kCatalog3}};
 constexpr Migration kMetrics[] = {{1, kMetrics1}};
 
 Status RunScript(sqlite3* handle, const std::string& sql) {

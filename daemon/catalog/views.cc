@@ -70,6 +70,11 @@ constexpr View kViews[] = {
     {"sys_nodes", "name, gpus, state",
      "SELECT node AS name, count(*) AS gpus, 'UP' AS state FROM temp._live_gpus GROUP BY node"},
     {"sys_settings", "name, value, source", "SELECT name, value, source FROM temp._live_settings"},
+    {"sys_tokenizers", "name, kind, vocab_size, end_of_text, bytes, models",
+     R"sql(SELECT 'bytes' AS name, 'bytes' AS kind, 256 AS vocab_size, NULL AS end_of_text, NULL AS bytes,
+  (SELECT count(*) FROM main._models m WHERE coalesce(m.spec ->> '$.tokenizer_id', 0) = 0) AS models
+UNION ALL SELECT t.name, t.kind, t.vocab_size, t.end_of_text, t.bytes,
+  (SELECT count(*) FROM main._models m WHERE m.spec ->> '$.tokenizer_id' = t.id) FROM main._tokenizers t)sql"},
     {"sys_versions", "model, version, job, step, tokens, val_loss, path",
      "SELECT m.name AS model, v.version, nullif(v.job_id, 0) AS job, v.step, v.tokens, v.val_loss, v.path "
      "FROM main._versions v JOIN main._models m ON m.id = v.model_id"},

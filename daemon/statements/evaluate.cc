@@ -63,6 +63,7 @@ Result<Outcome> Run(const grammar::Evaluate& statement, const Context& context) 
   TRAIND_ASSIGN(const BoundData data, BindSource(statement.source, context));
   TRAIND_TRY(CheckLength(data, task.sequence_length));
   task.data = data.spec;
+  task.tokenizer = inference.tokenizer;
   task.cache_directory = context.daemon.state_directory + "/cache";
   TRAIND_ASSIGN(const plan::Plan plan,
                 PlanOnOneDevice(statement.position, context, [&](const DeviceSpec& device) {
@@ -70,7 +71,7 @@ Result<Outcome> Run(const grammar::Evaluate& statement, const Context& context) 
                 }));
   task.plan = plan::PlanToJson(plan);
   if (context.check) return Done(Reply{});
-  return Done(WorkerOutcome{EvaluateTaskToJson(task)});
+  return Done(WorkerOutcome{EvaluateTaskToJson(task), nullptr});
 }
 
 }  // namespace traind::daemon

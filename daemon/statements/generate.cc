@@ -62,6 +62,7 @@ Result<Outcome> Run(const grammar::Generate& statement, const Context& context) 
   task.stop = Unescape(stop.text);
   TRAIND_ASSIGN(const InferenceModel inference, BindInferenceModel(statement.model, context));
   task.model = inference.model.spec;
+  task.tokenizer = inference.tokenizer;
   task.weights = inference.weights;
   const int64_t wanted = static_cast<int64_t>(task.prompt.size()) + task.max_tokens;
   task.context = std::clamp<int64_t>(wanted, 1, task.model.max_position_embeddings);
@@ -71,7 +72,7 @@ Result<Outcome> Run(const grammar::Generate& statement, const Context& context) 
                 }));
   task.plan = plan::PlanToJson(plan);
   if (context.check) return Done(Reply{});
-  return Done(WorkerOutcome{GenerateTaskToJson(task)});
+  return Done(WorkerOutcome{GenerateTaskToJson(task), nullptr});
 }
 
 }  // namespace traind::daemon

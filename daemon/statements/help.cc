@@ -23,6 +23,8 @@ struct ListName {
 };
 constexpr ListName kLists[] = {
     {OptionList::kModel, "CREATE MODEL", "WITH (…) of CREATE MODEL"},
+    {OptionList::kCreateTokenizer, "CREATE TOKENIZER", "WITH (…) of CREATE TOKENIZER"},
+    {OptionList::kTrainTokenizer, "TRAIN TOKENIZER", "USING (…) of TRAIN TOKENIZER"},
     {OptionList::kTrain, "TRAIN", "USING (…) of TRAIN"},
     {OptionList::kEvaluate, "EVALUATE", "USING (…) of EVALUATE"},
     {OptionList::kGenerate, "GENERATE", "USING (…) of GENERATE"},

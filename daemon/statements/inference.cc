@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "daemon/bind/model.h"
+#include "daemon/catalog/tokenizers.h"
 
 namespace traind::daemon {
 
@@ -19,6 +20,7 @@ Result<InferenceModel> BindInferenceModel(const grammar::ModelRef& ref, const Co
         .At(ref.name.position);
   }
   inference.weights = version->path;
+  inference.tokenizer = TokenizerDirectory(context.daemon.state_directory, inference.model.spec.tokenizer_id);
   return inference;
 }
 

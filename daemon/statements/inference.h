@@ -14,7 +14,8 @@ namespace traind::daemon {
 
 struct InferenceModel {
   ModelRecord model;
-  std::string weights;  // the version's directory
+  std::string weights;    // the version's directory
+  std::string tokenizer;  // its directory; empty for bytes
 };
 
 // NO_SUCH_VERSION also for a model that has none yet.

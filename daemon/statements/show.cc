@@ -24,6 +24,7 @@ constexpr ShownView kShown[] = {
     {What::kVersions, "sys_versions", "model, version, job, step, tokens, val_loss, path", "model, version",
      ""},
     {What::kDatasets, "sys_datasets", "name, tokens, documents, bytes", "name", ""},
+    {What::kTokenizers, "sys_tokenizers", "name, kind, vocab_size, end_of_text, bytes, models", "name", ""},
     {What::kJobs, "sys_jobs",
      "id, name, model, from_version, to_version, state, reason, step, total_steps, loss, val_loss, "
      "submitted_at, "

@@ -12,13 +12,17 @@ namespace traind::daemon {
 
 Result<Outcome> Run(const grammar::CreateModel& statement, const Context& context);
 Result<Outcome> Run(const grammar::CreateDataset& statement, const Context& context);
+Result<Outcome> Run(const grammar::CreateTokenizer& statement, const Context& context);
 Result<Outcome> Run(const grammar::DropModel& statement, const Context& context);
 Result<Outcome> Run(const grammar::DropDataset& statement, const Context& context);
+Result<Outcome> Run(const grammar::DropTokenizer& statement, const Context& context);
 Result<Outcome> Run(const grammar::DescribeModel& statement, const Context& context);
 Result<Outcome> Run(const grammar::DescribeDataset& statement, const Context& context);
+Result<Outcome> Run(const grammar::DescribeTokenizer& statement, const Context& context);
 Result<Outcome> Run(const grammar::Show& statement, const Context& context);
 Result<Outcome> Run(const grammar::ShowCreate& statement, const Context& context);
 Result<Outcome> Run(const grammar::Train& statement, const Context& context);
+Result<Outcome> Run(const grammar::TrainTokenizer& statement, const Context& context);
 Result<Outcome> Run(const grammar::Explain& statement, const Context& context);
 Result<Outcome> Run(const grammar::ExplainJob& statement, const Context& context);
 Result<Outcome> Run(const grammar::Evaluate& statement, const Context& context);

@@ -1,5 +1,6 @@
 // One pass over the queue.
 #include "daemon/supervisor/launch.h"
+#include "daemon/catalog/tokenizers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -166,6 +167,7 @@ TrainTask TaskOf(const Pass& pass, const JobRecord& job, const plan::Plan& plan,
   task.plan = plan::PlanToJson(plan);
   task.data = job.data;
   task.validation = job.validation;
+  task.tokenizer = TokenizerDirectory(pass.daemon.state_directory, job.model_spec.tokenizer_id);
   task.cache_directory = pass.daemon.state_directory + "/cache";
   task.checkpoint_directory = CheckpointRoot(job);
   if (job.from_version > 0) {

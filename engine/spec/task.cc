@@ -1,6 +1,8 @@
 // Tasks and metric rows as JSON.
 #include "engine/spec/task.h"
 
+#include <utility>
+
 namespace traind {
 namespace {
 
@@ -172,6 +174,54 @@ Result<ExportTask> ExportTaskFromJson(const Json& object) {
   TRAIND_ASSIGN(task.weights, GetString(object, "weights"));
   TRAIND_ASSIGN(task.target, GetString(object, "target"));
   return task;
+}
+
+Json TokenizerTaskToJson(const TokenizerTask& task) {
+  Json data = Json::array();
+  for (const DataSpec& each : task.data) data.push_back(DataToJson(each));
+  return {{"type", "make_tokenizer"},
+          {"directory", task.directory},
+          {"file", task.file},
+          {"end_of_text", task.end_of_text},
+          {"data", std::move(data)},
+          {"vocab_size", task.vocab_size},
+          {"min_frequency", task.min_frequency},
+          {"pattern", task.pattern}};
+}
+
+Result<TokenizerTask> TokenizerTaskFromJson(const Json& object) {
+  TokenizerTask task;
+  TRAIND_ASSIGN(task.directory, GetString(object, "directory"));
+  TRAIND_ASSIGN(task.file, GetStringOr(object, "file", ""));
+  TRAIND_ASSIGN(task.end_of_text, GetStringOr(object, "end_of_text", ""));
+  for (const Json& each : Part(object, "data")) {
+    TRAIND_ASSIGN(DataSpec data, DataFromJson(each));
+    task.data.push_back(std::move(data));
+  }
+  TRAIND_ASSIGN(task.vocab_size, GetInt(object, "vocab_size"));
+  TRAIND_ASSIGN(task.min_frequency, GetInt(object, "min_frequency"));
+  TRAIND_ASSIGN(task.pattern, GetString(object, "pattern"));
+  return task;
+}
+
+Json TokenizerFactsToJson(const TokenizerFacts& facts) {
+  return {{"kind", facts.kind},
+          {"vocab_size", facts.vocab_size},
+          {"end_of_text", facts.end_of_text},
+          {"end_of_text_id", facts.end_of_text_id},
+          {"key", facts.key},
+          {"bytes", facts.bytes}};
+}
+
+Result<TokenizerFacts> TokenizerFactsFromJson(const Json& object) {
+  TokenizerFacts facts;
+  TRAIND_ASSIGN(facts.kind, GetString(object, "kind"));
+  TRAIND_ASSIGN(facts.vocab_size, GetInt(object, "vocab_size"));
+  TRAIND_ASSIGN(facts.end_of_text, GetString(object, "end_of_text"));
+  TRAIND_ASSIGN(facts.end_of_text_id, GetInt(object, "end_of_text_id"));
+  TRAIND_ASSIGN(facts.key, GetString(object, "key"));
+  TRAIND_ASSIGN(facts.bytes, GetInt(object, "bytes"));
+  return facts;
 }
 
 }  // namespace traind

@@ -32,6 +32,7 @@ inline constexpr int kLockDescriptor = 4;
 // {"type":"generate", …GenerateTask}
 // {"type":"import", …ImportTask}
 // {"type":"export", …ExportTask}
+// {"type":"make_tokenizer", …TokenizerTask}
 // {"type":"checkpoint"}             save now, go on
 // {"type":"stop","reason":R}        R: pause | cancel | budget | shutdown. At the next instruction's border:
 // save (not for cancel),
@@ -100,6 +101,27 @@ struct ExportTask {
   std::string target;  // published by the worker; it may exist if it is empty
 };
 
+// CREATE TOKENIZER and TRAIN TOKENIZER.
+struct TokenizerTask {
+  std::string directory;       // where it is stored; must not exist
+  std::string file;            // a file or directory to take it from; empty: it is trained
+  std::string end_of_text;     // of a file's; empty: what the file says
+  std::vector<DataSpec> data;  // to train it from
+  int64_t vocab_size = 0;
+  int64_t min_frequency = 2;
+  std::string pattern;  // a name of data::kPatterns
+};
+
+// What the catalog keeps of a tokenizer; the daemon never reads one.
+struct TokenizerFacts {
+  std::string kind;  // bpe | sentencepiece
+  int64_t vocab_size = 0;
+  std::string end_of_text;
+  int64_t end_of_text_id = 0;
+  std::string key;  // data::Tokenizer::key
+  int64_t bytes = 0;
+};
+
 // ---- worker → daemon
 // -------------------------------------------------------------------------------------------------
 //
@@ -121,6 +143,7 @@ struct ExportTask {
 // | cancel | budget | shutdown
 // {"type":"failed","error":{StatusToJson}}
 // {"type":"result","columns":[…],"rows":[[…]],"notices":[…]}   evaluate, generate, export
+// {"type":"result","tokenizer":{TokenizerFacts}}               make_tokenizer
 // {"type":"result","model":{…},"bytes":n,"notices":[…]}        import: the specification, bytes of weights
 
 struct MetricRow {
@@ -148,5 +171,9 @@ Json ImportTaskToJson(const ImportTask& task);
 Result<ImportTask> ImportTaskFromJson(const Json& object);
 Json ExportTaskToJson(const ExportTask& task);
 Result<ExportTask> ExportTaskFromJson(const Json& object);
+Json TokenizerTaskToJson(const TokenizerTask& task);
+Result<TokenizerTask> TokenizerTaskFromJson(const Json& object);
+Json TokenizerFactsToJson(const TokenizerFacts& facts);
+Result<TokenizerFacts> TokenizerFactsFromJson(const Json& object);
 
 }  // namespace traind

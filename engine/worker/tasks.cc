@@ -17,6 +17,7 @@
 #include "engine/plan/planner.h"
 #include "engine/spec/task.h"
 #include "engine/train/inference.h"
+#include "engine/train/make_tokenizer.h"
 #include "engine/train/model_directory.h"
 #include "engine/train/run.h"
 #include "engine/worker/socket_session.h"
@@ -134,6 +135,13 @@ Result<Json> Export(const Json& message, train::Session* session) {
               {"notices", moved.notices}};
 }
 
+// It needs no device.
+Result<Json> MakeTokenizer(const Json& message, train::Session* session) {
+  TRAIND_ASSIGN(const TokenizerTask task, TokenizerTaskFromJson(message));
+  TRAIND_ASSIGN(const TokenizerFacts facts, train::MakeTokenizer(task, PosixIo(), UniqueName(), session));
+  return Json{{"type", "result"}, {"tokenizer", TokenizerFactsToJson(facts)}};
+}
+
 }  // namespace
 
 Result<Json> CarryOut(const Json& message, Control* control, Heartbeat* heartbeat) {
@@ -143,6 +151,7 @@ Result<Json> CarryOut(const Json& message, Control* control, Heartbeat* heartbea
   if (type == "evaluate") return Evaluate(message, &session);
   if (type == "import") return Import(message, &session);
   if (type == "export") return Export(message, &session);
+  if (type == "make_tokenizer") return MakeTokenizer(message, &session);
   return Generate(message, &session);
 }
 

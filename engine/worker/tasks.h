@@ -1,4 +1,4 @@
-// The three tasks a worker can be given.
+// The tasks a worker can be given.
 #pragma once
 
 #include "engine/base/json.h"

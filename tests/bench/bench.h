@@ -22,6 +22,7 @@ struct Arguments {
 // One subcommand each, in a file of its name.
 Result<Report> BenchDaemon(const Arguments& arguments);
 Result<Report> BenchStatements(const Arguments& arguments);
+Result<Report> BenchTokenizer(const Arguments& arguments);
 Result<Report> BenchTrain(const Arguments& arguments);
 Result<Report> BenchRoofline(const Arguments& arguments);
 

@@ -25,6 +25,7 @@ struct Subcommand {
 constexpr Subcommand kSubcommands[] = {
     {"daemon", "submission to first step, the loop's lag, statements under load", false, &BenchDaemon},
     {"statements", "round trip of each kind of statement", false, &BenchStatements},
+    {"tokenizer", "training and encoding, beside the tokenizers package: [FILE]", true, &BenchTokenizer},
     {"train",
      "tokens/s of GPT-2 124M's step beside PyTorch: [python=PROGRAM] [rounds=N] [threads=N] [precision=P]",
      true, &BenchTrain},

@@ -100,7 +100,8 @@ Status PreTokenizer::Cut(bool whole, const Take& take) {
   const size_t keep = Back(text, from_, matcher.pattern().lookbehind());
   text_.erase(0, keep);
   from_ -= keep;
-  wanted_ = 2 * (text_.size() - from_) + from_;
+  // Twice as much text, so that a long word is not looked at again for each piece of it.
+  wanted_ = std::min(2 * (text_.size() - from_) + from_, static_cast<size_t>(kMaxWordBytes));
   return CheckLength();
 }
 

@@ -17,10 +17,16 @@ namespace {
 
 constexpr const char* kFamilies[] = {"gpt2", "llama3", "qwen", "spaced", "llama2"};
 
-std::string Read(const std::string& name) {
+// $TRAIND_TOKENIZERS, where tokenizer_live_test.py makes them anew; else the committed ones.
+std::string Folder() {
+  if (const char* made = std::getenv("TRAIND_TOKENIZERS")) return made;
   const char* source = std::getenv("TRAIND_SOURCE");
   assert_non_null(source);
-  const auto text = ReadWholeFile(PosixIo(), std::string(source) + "/tests/data/tokenizers/" + name, 1 << 28);
+  return std::string(source) + "/tests/data/tokenizers";
+}
+
+std::string Read(const std::string& name) {
+  const auto text = ReadWholeFile(PosixIo(), Folder() + "/" + name, 1 << 28);
   assert_ok(text);
   return *text;
 }

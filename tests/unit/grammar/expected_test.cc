@@ -109,7 +109,7 @@ constexpr std::string_view kStatements =
 void AfterEachWord(void**) {
   AssertExpected("", kStatements);
   AssertExpected("SHOW JOBS; ", kStatements);
-  AssertExpected("CREATE", "DATASET | MODEL | OR");
+  AssertExpected("CREATE", "DATASET | MODEL | OR | TOKENIZER");
   AssertExpected("CREATE OR", "REPLACE");
   AssertExpected("CREATE MODEL", "IF | a name | a parameter");
   AssertExpected("CREATE MODEL m", "ARCHITECTURE | LIKE | WITH");
@@ -121,9 +121,15 @@ void AfterEachWord(void**) {
   AssertExpected("CREATE DATASET d", "FORMAT | FROM | WITH");
   AssertExpected("CREATE DATASET d FROM 'x'", "FORMAT | WITH | ,");
   AssertExpected("CREATE DATASET d FROM 'x' FORMAT text", "WITH | ;");
-  AssertExpected("DROP", "DATASET | MODEL");
+  AssertExpected("DROP", "DATASET | MODEL | TOKENIZER");
+  AssertExpected("CREATE TOKENIZER t", "FROM | WITH");
+  AssertExpected("CREATE TOKENIZER t FROM 'f'", "WITH | ;");
+  AssertExpected("TRAIN OR REPLACE", "TOKENIZER");
+  AssertExpected("TRAIN TOKENIZER t", "FROM | USING");
+  AssertExpected("TRAIN TOKENIZER t FROM d", "USING | , | ;");
   AssertExpected("DROP MODEL m", "WITH | ;");
-  AssertExpected("TRAIN", "IF | MODEL");
+  AssertExpected("TRAIN", "IF | MODEL | OR | TOKENIZER");
+  AssertExpected("TRAIN IF NOT EXISTS", "MODEL | TOKENIZER");
   AssertExpected("TRAIN MODEL m",
                  "AS | CHECKPOINT | DETACH | FOR | FROM | INTO | LABELS | ON | RESUME | RETRY | UNTIL | "
                  "USING | VALIDATE | "
@@ -140,7 +146,7 @@ void AfterEachWord(void**) {
   AssertExpected(
       "SHOW",
       "CHECKPOINTS | CREATE | DATASETS | EVENTS | GPUS | JOB | JOBS | LOGS | METRICS | MODELS | SETTINGS | "
-      "VERSION | VERSIONS");
+      "TOKENIZERS | VERSION | VERSIONS");
   AssertExpected("SHOW VERSIONS", "LIMIT | OF | ORDER | WHERE | ;");
   AssertExpected("SHOW JOBS WHERE", "an expression");
   AssertExpected("SHOW JOBS WHERE a = 1", "LIMIT | ORDER | ;");

@@ -49,7 +49,7 @@ class Generator {
   explicit Generator(Random& random) : random_(random) {}
 
   Statement Make() {
-    switch (Below(25)) {
+    switch (Below(29)) {
       case 0:
         return MakeCreateModel();
       case 1:
@@ -100,6 +100,14 @@ class Generator {
         return ImportModel{MakeName(), MakeText(), {}};
       case 23:
         return ExportModel{MakeModelRef(), MakeText(), MakeName(), {}};
+      case 24:
+        return DropTokenizer{Chance(), MakeName(), {}};
+      case 25:
+        return DescribeTokenizer{MakeName(), {}};
+      case 26:
+        return MakeCreateTokenizer();
+      case 27:
+        return MakeTrainTokenizer();
       default:
         return MakeTrain();
     }
@@ -239,10 +247,28 @@ class Generator {
     s.options = MakeOptions();
     return s;
   }
+  CreateTokenizer MakeCreateTokenizer() {
+    CreateTokenizer s;
+    s.or_replace = Chance();
+    s.if_not_exists = !s.or_replace && Chance();
+    s.name = MakeName();
+    s.file = MakeText();
+    s.options = MakeOptions();
+    return s;
+  }
+  TrainTokenizer MakeTrainTokenizer() {
+    TrainTokenizer s;
+    s.or_replace = Chance();
+    s.if_not_exists = !s.or_replace && Chance();
+    s.name = MakeName();
+    s.sources = Some(&Generator::MakeWeighted);
+    s.using_options = MakeOptions();
+    return s;
+  }
   Show MakeShow() {
     using What = Show::What;
     Show s;
-    s.what = static_cast<What>(Below(12));
+    s.what = static_cast<What>(Below(13));
     if (s.what == What::kVersion) return s;
     if (s.what == What::kJob) {
       s.job = MakeJob();

@@ -56,6 +56,7 @@ void FirstGroupParsesAndRoundTrips(void**) {
 void LaterGroupsAreSyntaxErrors(void**) {
   std::map<std::string, std::string> groups = ReadGroups();
   const std::vector<std::string> well_formed = {
+      "TRAIN TOKENIZER t16k FROM lic USING (vocab_size=16000)", "CREATE TOKENIZER gpt2 FROM 'tokenizer.json'",
       "CREATE MODEL bpe ARCHITECTURE llama WITH (tokenizer=t16k, hidden_size=64)",
       "IMPORT MODEL q FROM 'hf-dir'", "EXPORT MODEL q@1 TO 'out' FORMAT safetensors",
       "TRAIN MODEL tiny FROM lic WEIGHT 0.7, web WEIGHT 0.3 FOR 20B TOKENS",
