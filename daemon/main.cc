@@ -24,6 +24,7 @@
 #include "daemon/pool.h"
 #include "daemon/process_setup.h"
 #include "daemon/reply.h"
+#include "daemon/retention.h"
 #include "daemon/server.h"
 #include "daemon/state_directory.h"
 #include "daemon/statements/reboot_notice.h"
@@ -46,6 +47,7 @@ constexpr int kStatementThreads = 4;
 constexpr int kMaxStatementThreads = 64;
 constexpr int kSupervisorThreads = 2;
 constexpr int64_t kEmbeddedAdmissionMs = 1000;
+constexpr int64_t kRetentionEveryMs = 10 * 60 * 1000;
 
 // How the parts tell each other apart from calls: set before the loop runs.
 struct Daemon {
@@ -150,6 +152,15 @@ std::string ProcessAtOtherEnd(int socket) {
   return name.empty() ? fmt::format("process {}", peer.pid) : fmt::format("process {} ({})", peer.pid, name);
 }
 
+void LookAtMetrics(Daemon* daemon, int64_t limit_bytes) {
+  daemon->background->Submit(
+      [daemon, limit_bytes](Reader& reader) {
+        const auto thinned = KeepMetricsWithin(limit_bytes, daemon->catalog.get(), reader);
+        if (!thinned.ok()) Log(LogLevel::kWarning, "metrics.db: {}", thinned.status().ToString());
+      },
+      [] {});
+}
+
 // The first signal stops with checkpoints, the second at once.
 void TakeSignal(Server* server, int number) {
   Log(LogLevel::kInfo, "signal {} ({})", number, strsignal(number));
@@ -175,6 +186,9 @@ Status Serve(const Options& options, const StateDirectory& directory) {
                                                     [server, number] { TakeSignal(server, number); }));
   }
   Timer open_admission(&daemon.loop, [&daemon] { daemon.supervisor->OpenAdmission(); });
+  Timer retention(&daemon.loop, [&daemon, &options] { LookAtMetrics(&daemon, options.metrics_limit_bytes); });
+  retention.Every(kRetentionEveryMs);
+  LookAtMetrics(&daemon, options.metrics_limit_bytes);
   Timer watchdog(&daemon.loop, [] { NotifyServiceManager("WATCHDOG=1"); });
   if (options.embedded) {
     directory.Describe(fmt::format(", the private daemon of {}", ProcessAtOtherEnd(*options.socket_fd)));

@@ -39,6 +39,19 @@ Status TakeSeconds(const std::string& value, double* seconds) {
   return Ok();
 }
 
+Status TakeMetricsLimit(const std::string& value, int64_t* bytes) {
+  constexpr int64_t kLeast = int64_t{1} << 20, kMost = int64_t{1} << 50;
+  const auto quantity = ParseQuantity(value);
+  const bool fits = quantity.ok() && quantity->integral && quantity->dimension == Dimension::kBytes &&
+                    quantity->integer >= kLeast && quantity->integer <= kMost;
+  if (!fits) {
+    return {ErrorCode::MISUSE,
+            fmt::format("--metrics-limit {}: expected a size from 1MiB to 1024TiB, as 4GiB", value)};
+  }
+  *bytes = quantity->integer;
+  return Ok();
+}
+
 Status TakeLevel(const std::string& value, LogLevel* level) {
   struct Row {
     std::string_view name;
@@ -64,6 +77,13 @@ constexpr Option kOptions[] = {
     {"--idle-exit", "TIME", "leave when for this long no client was connected and no job had anything to do",
      [](const std::string& value, Options* options) {
        return TakeSeconds(value, &options->idle_exit_seconds);
+     }},
+    {"--metrics-limit", "SIZE",
+     "when metrics.db holds more, the curves of ended jobs are thinned to about a thousand rows each, those "
+     "of the "
+     "oldest jobs first (default: 4GiB)",
+     [](const std::string& value, Options* options) {
+       return TakeMetricsLimit(value, &options->metrics_limit_bytes);
      }},
     {"--log-level", "LEVEL", "debug, info, warning or error (default: info); the log is DIR/traind.log",
      [](const std::string& value, Options* options) { return TakeLevel(value, &options->log_level); }},

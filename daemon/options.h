@@ -19,6 +19,7 @@ struct Options {
   bool embedded = false;
   std::optional<int> socket_fd;  // an inherited connection, with --embedded
   double idle_exit_seconds = 0;  // 0: never
+  int64_t metrics_limit_bytes = int64_t{4} << 30;
   LogLevel log_level = LogLevel::kInfo;
 };
 

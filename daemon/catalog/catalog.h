@@ -143,6 +143,9 @@ class Catalog {
   virtual void SubmitMetrics(int64_t job, std::vector<MetricRow> rows, bool durable) = 0;
   // Queues the removal of a job's rows after `step`: a new attempt begins there.
   virtual void TrimMetrics(int64_t job, int64_t step) = 0;
+  // Queues the removal of a job's rows but each `every`-th step, the first, the last and those with a
+  // validation.
+  virtual void ThinMetrics(int64_t job, int64_t every) = 0;
 
   virtual Result<std::unique_ptr<Reader>> OpenReader() = 0;
 };

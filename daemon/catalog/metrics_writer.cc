@@ -14,6 +14,11 @@ constexpr std::string_view kInsert =
     "INSERT OR REPLACE INTO _metrics(job_id, step, tokens, loss, val_loss, learning_rate, grad_norm, "
     "tokens_per_second, mfu, time) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)";
 
+constexpr std::string_view kThin =
+    "DELETE FROM _metrics WHERE job_id = ?1 AND step % ?2 <> 0 AND val_loss IS NULL "
+    "AND step <> (SELECT min(step) FROM _metrics WHERE job_id = ?1) "
+    "AND step <> (SELECT max(step) FROM _metrics WHERE job_id = ?1)";
+
 Status InsertRows(sqlite3* handle, sqlite3_stmt* insert, int64_t job, const std::vector<MetricRow>& rows) {
   for (const MetricRow& row : rows) {
     const std::vector<Cell> cells = {job,
@@ -53,6 +58,7 @@ Status MetricsWriter::Apply() {
       TRAIND_TRY(connection.Run("DELETE FROM _metrics WHERE job_id = ?1 AND step > ?2",
                                 {change.job, change.trim_step}));
     }
+    if (change.thin_every > 0) TRAIND_TRY(connection.Run(kThin, {change.job, change.thin_every}));
     TRAIND_TRY(InsertRows(handle_, insert.get(), change.job, change.rows));
   }
   return {};

@@ -21,6 +21,7 @@ struct MetricChange {
   int64_t trim_step = 0;
   std::vector<MetricRow> rows;
   bool durable = false;
+  int64_t thin_every = 0;  // keep each of these steps only; 0: all
 };
 
 // Not thread-safe: the writer thread's own.

@@ -93,6 +93,12 @@ class CatalogWriter final : public Catalog {
     AddChange({job, false, 0, std::move(rows), durable});
   }
   void TrimMetrics(int64_t job, int64_t step) override { AddChange({job, true, step, {}, false}); }
+  void ThinMetrics(int64_t job, int64_t every) override {
+    MetricChange change;
+    change.job = job;
+    change.thin_every = every;
+    AddChange(std::move(change));
+  }
 
   Result<std::unique_ptr<Reader>> OpenReader() override {
     return OpenReaderOn(state_directory_, options_.vfs);

@@ -50,7 +50,11 @@ void wrong_arguments_are_named(void**) {
                                                     {"--embedded=1"},
                                                     {"--log-level", "loud"},
                                                     {"--idle-exit", "-1"},
-                                                    {"--idle-exit", "3GiB"}}) {
+                                                    {"--idle-exit", "3GiB"},
+                                                    {"--metrics-limit", "1KiB"},
+                                                    {"--metrics-limit", "1048575B"},
+                                                    {"--metrics-limit", "4h"},
+                                                    {"--metrics-limit", "2000TiB"}}) {
     const auto options = Parse(arguments);
     assert_code(options, ErrorCode::MISUSE);
     assert_true(options.status().message().find(arguments[0].substr(0, arguments[0].find('='))) !=
