@@ -54,7 +54,7 @@ def checkpoints_that_do_not_fit():
         client.execute(train("j", STEPS))
         while not client.cell("SELECT count(*) FROM sys_checkpoints"):
             time.sleep(0.02)
-        disk.fill(leave=600000)  # a checkpoint has 1.5 MB
+        disk.fill(leave=1000000)  # a checkpoint has 1.5 MB; the catalog needs the rest
         state = client.wait_state("j", ["STALLED", "SUCCEEDED", "FAILED"])
         check(state == "STALLED", "it is", state, client.cell("SELECT reason FROM sys_jobs"))
         reason = client.cell("SELECT reason FROM sys_jobs")
@@ -121,7 +121,7 @@ def submission_on_a_full_disk():
         daemon = traind.Daemon(disk.scratch / "state")
         client = daemon.start()
         traind.set_up(client)
-        disk.fill(leave=300000)
+        disk.fill(leave=1000000)
         client.execute(train("j", 60))
         client.wait_state("j", ["STALLED"])
         disk.free()

@@ -59,7 +59,18 @@ class Client:
         try:
             self.socket.sendall(data)
         except OSError as error:
+            self.read_farewell()
             raise Lost(str(error))
+
+    def read_farewell(self):
+        """Raises what the daemon said before it closed, if it said why."""
+        try:
+            while True:
+                message = self.receive()
+                if message.get("id", 0) is None:
+                    raise TraindError(message["error"])
+        except Lost:
+            return
 
     def send(self, message):
         text = json.dumps(message).encode()
