@@ -84,8 +84,9 @@ void other_tasks(void**) {
   const auto evaluate_read = EvaluateTaskFromJson(Sent(EvaluateTaskToJson(evaluate)));
   assert_ok(evaluate_read);
   assert_true(EvaluateTaskToJson(*evaluate_read) == EvaluateTaskToJson(evaluate));
-  const GenerateTask generate{SomeModel(),        "/w", {{"a", 1}}, "/state/tokenizers/1",
-                              "This \"License\"", 64,   0.8,        1};
+  const GenerateTask generate{
+      SomeModel(), "/w", {{"a", 1}}, "/state/tokenizers/1", "This \"License\"", 64, 32, 0.8, 40,
+      0.95,        "\n", 1};
   const auto generate_read = GenerateTaskFromJson(Sent(GenerateTaskToJson(generate)));
   assert_ok(generate_read);
   assert_true(GenerateTaskToJson(*generate_read) == GenerateTaskToJson(generate));
