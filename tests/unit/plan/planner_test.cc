@@ -548,7 +548,8 @@ void Bf16Plans(void**) {
   assert_int_equal(BytesOf(rounded, "weights") / 64, parameters * 2 / 64);
   assert_int_equal(BytesOf(rounded, "moments"), BytesOf(exact, "moments"));
   assert_true(BytesOf(rounded, "logits") * 2 == BytesOf(exact, "logits"));
-  assert_true(BytesOf(rounded, "activations") < 0.6 * static_cast<double>(BytesOf(exact, "activations")));
+  assert_true(static_cast<double>(BytesOf(rounded, "activations")) <
+              0.6 * static_cast<double>(BytesOf(exact, "activations")));
   assert_int_equal(rounded.checkpoint_bytes, exact.checkpoint_bytes);
 }
 
