@@ -43,7 +43,8 @@ Status InsertDataset(Transaction& transaction, const DataSpec& spec, int64_t fil
             "IF NOT EXISTS leaves it, OR REPLACE replaces it"};
   }
   // Of text every file is a document; of other formats a job counts them.
-  const Cell documents = spec.format == DataFormat::kText ? Cell(files) : Cell();
+  Cell documents;
+  if (spec.format == DataFormat::kText) documents = files;
   return transaction.Run(
       "INSERT INTO _datasets(name, spec, documents, bytes, files, created_at) VALUES (?1,?2,?3,?4,?5,?6)",
       {spec.name, DumpJson(DataToJson(spec)), documents, bytes, files, now});

@@ -44,8 +44,8 @@ Result<Outcome> Run(const grammar::ExplainJob& statement, const Context& context
       job.from_version == 0 ? std::string("scratch") : fmt::format("{}@{}", job.model, job.from_version));
   rows.Add("model", "to",
            job.to_version ? fmt::format("{}@{}", job.target_model, *job.to_version) : job.target_model);
-  rows.Add("data", "train", job.data.name);
-  if (job.validation) rows.Add("data", "validate", job.validation->name);
+  rows.Add("data", "train", job.data.Name());
+  if (job.validation) rows.Add("data", "validate", job.validation->Name());
   rows.AddPlan(plan);
   rows.AddRun(plan, false, job.started_at.value_or(Now(context)));
   AddBudget(job, &rows);

@@ -114,8 +114,8 @@ void ClausesReachTheJob(void**) {
   assert_int_equal(job.training.keep_checkpoints, 4);
   assert_int_equal(job.retries_left, 2);
   assert_text(job.labels, R"({"night":true,"run":7,"team":"nlp"})");
-  assert_text(job.data.name, "lic");
-  assert_text(job.validation->patterns[0], fixture.directory() + "/held.txt");
+  assert_text(job.data.Name(), "lic");
+  assert_text(job.validation->parts[0].data.patterns[0], fixture.directory() + "/held.txt");
   assert_true(job.devices.is_null());
   fixture.Do("CANCEL JOB 1; TRAIN MODEL tiny FROM lic FOR 1 STEPS ON GPU local:0");
   assert_text(DumpJson(Load(fixture, 2).devices), R"([["local",0]])");
@@ -222,7 +222,7 @@ void ParametersStandForValues(void**) {
   const JobRecord job = Load(fixture, 1);
   assert_text(job.name, "nightly");
   assert_int_equal(*job.training.target.steps, 10);
-  assert_text(job.data.name, "lic");
+  assert_text(job.data.Name(), "lic");
   assert_true(job.budget.wall_clock_seconds == 14400.0);
   assert_text(fixture.Rows("SHOW CREATE JOB 1"),
               "TRAIN MODEL tiny AS nightly FROM lic FOR 10 STEPS WITH BUDGET 4h");

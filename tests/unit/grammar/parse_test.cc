@@ -50,7 +50,7 @@ void TrainInFull(void**) {
   assert_true(train.sources[0].value.kind == Value::Kind::kWord);
   assert_true(train.sources[1].value.kind == Value::Kind::kString);
   assert_true(train.sources[2].value.kind == Value::Kind::kParameter);
-  assert_text(train.validate->source.value.text, "held");
+  assert_text(train.validate->sources[0].value.text, "held");
   assert_int_equal(train.validate->every_steps->quantity.integer, 20);
   assert_int_equal(train.using_options.size(), 2);
   assert_int_equal(train.using_position.line, 2);
