@@ -18,6 +18,7 @@ Result<Outcome> Run(const grammar::ExportModel& statement, const Context& contex
   ExportTask task;
   task.model = version.model.spec;
   task.weights = version.weights;
+  task.tokenizer = version.tokenizer;
   TRAIND_ASSIGN(task.target, BindPath(statement.directory, "TO", context));
   const std::string& state = context.daemon.state_directory;
   if (task.target == state || task.target.starts_with(state + "/")) {

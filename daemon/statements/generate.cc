@@ -20,14 +20,16 @@ Result<BoundOption> OptionOrDefault(const BoundOptions& options, std::string_vie
   return BindOption(*info, &value, {});
 }
 
-Result<std::string> BindPrompt(const grammar::Value& prompt) {
-  TRAIND_ASSIGN(std::string text, BindText(prompt, "PROMPT"));
-  if (text.find('\0') != std::string::npos) {
+// What a tokenizer may put before a text.
+constexpr int64_t kMostPrefixTokens = 8;
+
+Status CheckPrompt(const std::string& text, const ModelSpec& model, SourcePosition position) {
+  if (model.tokenizer_id == 0 && text.find('\0') != std::string::npos) {
     return Status(ErrorCode::FORBIDDEN_BYTE,
                   "the prompt holds a NUL, which is the end-of-text of the byte tokenizer")
-        .At(prompt.position);
+        .At(position);
   }
-  return text;
+  return {};
 }
 
 // Strings of the language have no escapes, and a stop string is often the end of a line.
@@ -47,7 +49,7 @@ std::string Unescape(const std::string& text) {
 Result<Outcome> Run(const grammar::Generate& statement, const Context& context) {
   TRAIND_ASSIGN(const BoundOptions options, BindOptions(OptionList::kGenerate, statement.using_options));
   GenerateTask task;
-  TRAIND_ASSIGN(task.prompt, BindPrompt(statement.prompt));
+  TRAIND_ASSIGN(task.prompt, BindText(statement.prompt, "PROMPT"));
   TRAIND_ASSIGN(const BoundOption max_tokens, OptionOrDefault(options, "max_tokens"));
   TRAIND_ASSIGN(const BoundOption temperature, OptionOrDefault(options, "temperature"));
   TRAIND_ASSIGN(const BoundOption top_k, OptionOrDefault(options, "top_k"));
@@ -64,7 +66,10 @@ Result<Outcome> Run(const grammar::Generate& statement, const Context& context) 
   task.model = inference.model.spec;
   task.tokenizer = inference.tokenizer;
   task.weights = inference.weights;
-  const int64_t wanted = static_cast<int64_t>(task.prompt.size()) + task.max_tokens;
+  TRAIND_TRY(CheckPrompt(task.prompt, task.model, statement.prompt.position));
+  // No tokenizer makes more tokens of a text than it has bytes.
+  const int64_t prefix = task.model.tokenizer_id == 0 ? 0 : kMostPrefixTokens;
+  const int64_t wanted = static_cast<int64_t>(task.prompt.size()) + prefix + task.max_tokens;
   task.context = std::clamp<int64_t>(wanted, 1, task.model.max_position_embeddings);
   TRAIND_ASSIGN(const plan::Plan plan,
                 PlanOnOneDevice(statement.position, context, [&](const DeviceSpec& device) {

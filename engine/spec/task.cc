@@ -150,13 +150,18 @@ Result<GenerateTask> GenerateTaskFromJson(const Json& object) {
 }
 
 Json ImportTaskToJson(const ImportTask& task) {
-  return {{"type", "import"}, {"source", task.source}, {"target", task.target}, {"check", task.check}};
+  return {{"type", "import"},
+          {"source", task.source},
+          {"target", task.target},
+          {"tokenizer", task.tokenizer},
+          {"check", task.check}};
 }
 
 Result<ImportTask> ImportTaskFromJson(const Json& object) {
   ImportTask task;
   TRAIND_ASSIGN(task.source, GetString(object, "source"));
   TRAIND_ASSIGN(task.target, GetString(object, "target"));
+  TRAIND_ASSIGN(task.tokenizer, GetStringOr(object, "tokenizer", ""));
   TRAIND_ASSIGN(task.check, GetBoolOr(object, "check", false));
   return task;
 }
@@ -165,6 +170,7 @@ Json ExportTaskToJson(const ExportTask& task) {
   return {{"type", "export"},
           {"model", ModelToJson(task.model)},
           {"weights", task.weights},
+          {"tokenizer", task.tokenizer},
           {"target", task.target}};
 }
 
@@ -172,6 +178,7 @@ Result<ExportTask> ExportTaskFromJson(const Json& object) {
   ExportTask task;
   TRAIND_ASSIGN(task.model, ModelFromJson(Part(object, "model")));
   TRAIND_ASSIGN(task.weights, GetString(object, "weights"));
+  TRAIND_ASSIGN(task.tokenizer, GetStringOr(object, "tokenizer", ""));
   TRAIND_ASSIGN(task.target, GetString(object, "target"));
   return task;
 }

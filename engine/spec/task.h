@@ -90,15 +90,17 @@ struct GenerateTask {
 // A Hugging Face directory becomes a model's first version.
 struct ImportTask {
   std::string source;
-  std::string target;  // a directory to fill, which does not exist yet; the daemon publishes it
-  bool check = false;  // read and compare only
+  std::string target;          // a directory to fill, which does not exist yet; the daemon publishes it
+  std::string tokenizer = {};  // the same for the tokenizer that the directory holds; empty: not wanted
+  bool check = false;          // read and compare only
 };
 
 // A version becomes a Hugging Face directory.
 struct ExportTask {
   ModelSpec model;
   std::string weights;
-  std::string target;  // published by the worker; it may exist if it is empty
+  std::string tokenizer;  // as TrainTask's
+  std::string target;     // published by the worker; it may exist if it is empty
 };
 
 // CREATE TOKENIZER and TRAIN TOKENIZER.
@@ -144,7 +146,9 @@ struct TokenizerFacts {
 // {"type":"failed","error":{StatusToJson}}
 // {"type":"result","columns":[…],"rows":[[…]],"notices":[…]}   evaluate, generate, export
 // {"type":"result","tokenizer":{TokenizerFacts}}               make_tokenizer
-// {"type":"result","model":{…},"bytes":n,"notices":[…]}        import: the specification, bytes of weights
+// {"type":"result","model":{…},"bytes":n,"notices":[…]}        import: the specification, bytes of weights;
+//                                                              and "tokenizer":{TokenizerFacts} if there is
+//                                                              one
 
 struct MetricRow {
   int64_t step = 0;    // 1-based update

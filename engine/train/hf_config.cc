@@ -88,8 +88,8 @@ std::string HuggingFaceConfig(const ModelSpec& model) {
     WriteRotary(model, &config);
   }
   config["tie_word_embeddings"] = model.tie_word_embeddings;
-  config["bos_token_id"] = 0;
-  config["eos_token_id"] = 0;
+  config["bos_token_id"] = model.end_of_text;
+  config["eos_token_id"] = model.end_of_text;
   config["pad_token_id"] = nullptr;
   config["use_cache"] = true;
   config["torch_dtype"] = "float32";

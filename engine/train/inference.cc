@@ -23,8 +23,6 @@
 namespace traind::train {
 namespace {
 
-constexpr size_t kByteValues = 256;
-
 Status Interrupted() {
   return Status(ErrorCode::INTERRUPTED, "asked to stop");
 }
@@ -79,15 +77,19 @@ class LoadedModel {
   std::unique_ptr<model::Model> model_;
 };
 
-Status CheckPrompt(const std::string& prompt, int64_t vocab_size) {
-  for (size_t i = 0; i < prompt.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(prompt[i]);
-    if (byte < vocab_size) continue;
+// A prompt's tokens. A document begins after an end-of-text.
+Result<std::vector<int32_t>> EncodePrompt(const data::Tokenizer& tokenizer, const std::string& prompt,
+                                          int64_t vocab_size) {
+  std::vector<int32_t> tokens(tokenizer.prefix().begin(), tokenizer.prefix().end());
+  TRAIND_TRY(tokenizer.Encode(prompt, &tokens));
+  if (tokens.empty()) tokens.push_back(tokenizer.end_of_text());
+  for (const int32_t token : tokens) {
+    if (token < vocab_size) continue;
     return Status(
         ErrorCode::TOKEN_OUT_OF_RANGE,
-        fmt::format("the prompt's byte {} is token {}; the model's vocab_size is {}", i, byte, vocab_size));
+        fmt::format("token {} of the prompt is not below the model's vocab_size {}", token, vocab_size));
   }
-  return Ok();
+  return tokens;
 }
 
 }  // namespace
@@ -209,10 +211,10 @@ Result<std::optional<std::span<const float>>> Predict(LoadedModel* model, Window
 
 Result<Generation> Generate(const GenerateTask& task, int64_t arena_bytes,
                             const RunEnvironment& environment) {
-  TRAIND_TRY(CheckPrompt(task.prompt, task.model.vocab_size));
-  std::vector<int32_t> prompt;
-  for (const char byte : task.prompt) prompt.push_back(static_cast<unsigned char>(byte));
-  if (prompt.empty()) prompt.push_back(data::kEndOfText);  // a document begins after one
+  TRAIND_ASSIGN(const std::unique_ptr<data::Tokenizer> tokenizer,
+                data::OpenTokenizer(environment.io, task.tokenizer));
+  TRAIND_ASSIGN(std::vector<int32_t> prompt, EncodePrompt(*tokenizer, task.prompt, task.model.vocab_size));
+  const auto known = static_cast<size_t>(std::min(tokenizer->vocab_size(), task.model.vocab_size));
   LoadedModel model(environment);
   plan::TableOptions options;
   options.threads = environment.device.capability().threads;
@@ -224,12 +226,10 @@ Result<Generation> Generate(const GenerateTask& task, int64_t arena_bytes,
   for (int64_t i = 0; i < task.max_tokens; ++i) {
     TRAIND_ASSIGN(const auto logits, Predict(&model, &window));
     if (!logits) return Interrupted();
-    // A vocabulary may be larger than the bytes; what lies beyond is no text.
-    TRAIND_ASSIGN(const int32_t token,
-                  sampler.Next(logits->first(std::min<size_t>(logits->size(), kByteValues))));
-    if (token == data::kEndOfText) break;
-    const char byte = static_cast<char>(token);
-    if (output.Add({&byte, 1})) break;
+    // A vocabulary may be larger than the tokenizer's; what lies beyond is no text.
+    TRAIND_ASSIGN(const int32_t token, sampler.Next(logits->first(known)));
+    if (token == tokenizer->end_of_text()) break;
+    if (!tokenizer->IsSpecial(token) && output.Add(tokenizer->BytesOf(token))) break;
     window.Add(token);
     environment.session.Text(output.settled());
   }

@@ -126,6 +126,17 @@ Result<data::TokenizerFiles> Learn(const TokenizerTask& task, Io& io, Session* s
 
 }  // namespace
 
+TokenizerFacts FactsOf(const data::TokenizerFiles& files, const data::Tokenizer& tokenizer) {
+  TokenizerFacts facts;
+  facts.kind = files.name == data::kSentencePieceName ? "sentencepiece" : "bpe";
+  facts.vocab_size = tokenizer.vocab_size();
+  facts.end_of_text = tokenizer.BytesOf(tokenizer.end_of_text());
+  facts.end_of_text_id = tokenizer.end_of_text();
+  facts.key = tokenizer.key();
+  facts.bytes = std::ssize(files.content);
+  return facts;
+}
+
 Result<TokenizerFacts> MakeTokenizer(const TokenizerTask& task, Io& io, std::string_view unique,
                                      Session* session) {
   session->Doing("read the tokenizer", 0, FileSeconds());
@@ -135,13 +146,7 @@ Result<TokenizerFacts> MakeTokenizer(const TokenizerTask& task, Io& io, std::str
   TRAIND_ASSIGN(const std::unique_ptr<data::Tokenizer> tokenizer,
                 data::MakeTokenizer(files, learns ? kTrainedEndOfText : std::string_view(task.end_of_text),
                                     learns ? "the trained tokenizer" : task.file));
-  TokenizerFacts facts;
-  facts.kind = files.name == data::kSentencePieceName ? "sentencepiece" : "bpe";
-  facts.vocab_size = tokenizer->vocab_size();
-  facts.end_of_text = tokenizer->BytesOf(tokenizer->end_of_text());
-  facts.end_of_text_id = tokenizer->end_of_text();
-  facts.key = tokenizer->key();
-  facts.bytes = std::ssize(files.content);
+  TokenizerFacts facts = FactsOf(files, *tokenizer);
   TRAIND_TRY(CheckStop(session));
   TRAIND_TRY(data::StoreTokenizer(io, task.directory, unique, std::move(files), *tokenizer));
   return facts;

@@ -10,11 +10,13 @@
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/publish.h"
+#include "engine/data/tokenizers/files.h"
 #include "engine/format/manifest.h"
 #include "engine/format/sharded_weights.h"
 #include "engine/plan/parameters.h"
 #include "engine/train/deadlines.h"
 #include "engine/train/hf_config.h"
+#include "engine/train/make_tokenizer.h"
 #include "engine/train/model_copy.h"
 
 namespace traind::train {
@@ -29,6 +31,7 @@ struct Source {
   ModelSpec spec;
   std::string directory;
   std::string original_config;  // as its first maker wrote it; empty for a model made here
+  std::string tokenizer;        // whose files go with it, or empty
   bool hands_on_original = false;
   bool check_only = false;
 };
@@ -64,18 +67,6 @@ Result<std::string> ConfigOf(const Source& source) {
   return DumpJson(config, 2) + "\n";
 }
 
-// A model that came with a tokenizer and is read with another.
-Status NoticeTokenizer(Io& io, const Source& source, MovedModel* moved) {
-  for (const std::string_view name : {"tokenizer.json", "tokenizer.model"}) {
-    TRAIND_ASSIGN(const FileInfo info, io.Stat(PathIn(source.directory, name)));
-    if (info.kind == FileKind::kMissing || source.spec.tokenizer != "bytes") continue;
-    moved->notices.push_back(fmt::format(
-        "{} is kept with the version; text that this model is trained on or given is read as bytes", name));
-    return Ok();
-  }
-  return Ok();
-}
-
 // Writes all of the model into `directory`.
 Result<MovedModel> Move(const Source& source, const std::string& directory, Io& io, Session* session) {
   MovedModel moved;
@@ -86,14 +77,17 @@ Result<MovedModel> Move(const Source& source, const std::string& directory, Io& 
   moved.parameters = ParameterCount(source.spec);
   moved.bytes = 4 * moved.parameters;
   TRAIND_ASSIGN(const std::string config, ConfigOf(source));
-  if (source.hands_on_original) TRAIND_TRY(NoticeTokenizer(io, source, &moved));
   if (source.check_only) return moved;
   ModelCopy copy(io, directory, moved.bytes, session);
   const auto fill = [&]() -> Status {
     TRAIND_TRY(copy.Weights(parameters, places));
     TRAIND_TRY(copy.Text(format::kConfigName, config));
     if (source.hands_on_original) TRAIND_TRY(copy.Text(format::kOriginalConfigName, source.original_config));
-    return copy.Files(source.directory, format::kCompanionFiles, kMaxTokenizerFileBytes);
+    TRAIND_TRY(copy.Files(source.directory, format::kCompanionFiles, kMaxTokenizerFileBytes));
+    if (source.tokenizer.empty()) return Ok();
+    const std::string_view names[] = {data::kTokenizerName, data::kSentencePieceName,
+                                      data::kTokenizerConfigName};
+    return copy.Files(source.tokenizer, names, kMaxTokenizerFileBytes);
   };
   TRAIND_TRY(FillDirectory(io, directory, fill));
   return moved;
@@ -108,9 +102,16 @@ Result<std::string> ReadConfig(Io& io, const std::string& path) {
   return ReadWholeFile(io, path, kMaxConfigBytes);
 }
 
+// A name of a tokenizer means nothing outside the catalog that the model was exported from.
+std::string WithoutTokenizer(const std::string& text) {
+  Result<Json> config = ParseJson(text);
+  if (!config.ok() || !config->is_object() || config->erase("tokenizer") == 0) return text;
+  return DumpJson(*config);
+}
+
 // Errors name the file, and what is no configuration at all is damage to it.
 Result<ModelSpec> ReadSpec(const std::string& text, const std::string& path) {
-  Result<ModelSpec> spec = ModelFromHuggingFaceConfig(text, path);
+  Result<ModelSpec> spec = ModelFromHuggingFaceConfig(WithoutTokenizer(text), path);
   if (spec.ok()) return spec;
   const Status& status = spec.status();
   const bool malformed = status.code() == ErrorCode::MALFORMED_FRAME;
@@ -145,9 +146,36 @@ Status Publish(Io& io, const std::string& temporary, const std::string& path) {
   return taken.ok() ? renamed : taken;
 }
 
+// Stores the tokenizer that lies beside a model; what cannot be read is no reason to refuse the weights.
+Status TakeTokenizer(const ImportTask& task, Io& io, const std::string& unique, MovedModel* moved) {
+  bool there = false;
+  for (const std::string_view name : {data::kTokenizerName, data::kSentencePieceName}) {
+    TRAIND_ASSIGN(const FileInfo info, io.Stat(PathIn(task.source, name)));
+    there = there || info.kind != FileKind::kMissing;
+  }
+  if (!there || task.tokenizer.empty()) return Ok();
+  const auto without = [&](std::string_view why) {
+    moved->notices.push_back(fmt::format("text for this model is read as bytes: {}", why));
+    return Ok();
+  };
+  Result<data::TokenizerFiles> files = data::ReadTokenizerFiles(io, task.source);
+  if (!files.ok()) return without(files.status().message());
+  const auto tokenizer = data::MakeTokenizer(*files, "", task.source);
+  if (!tokenizer.ok()) return without(tokenizer.status().message());
+  if ((*tokenizer)->vocab_size() > moved->spec.vocab_size) {
+    return without(fmt::format("its tokenizer has {} tokens, its vocabulary {}", (*tokenizer)->vocab_size(),
+                               moved->spec.vocab_size));
+  }
+  TokenizerFacts facts = FactsOf(*files, **tokenizer);
+  if (!task.check)
+    TRAIND_TRY(data::StoreTokenizer(io, task.tokenizer, unique, *std::move(files), **tokenizer));
+  moved->tokenizer = std::move(facts);
+  return Ok();
+}
+
 }  // namespace
 
-Result<MovedModel> ImportModel(const ImportTask& task, Io& io, Session* session) {
+Result<MovedModel> ImportModel(const ImportTask& task, Io& io, const std::string& unique, Session* session) {
   Begin("import", session);
   const std::string path = PathIn(task.source, format::kConfigName);
   Source source;
@@ -156,7 +184,12 @@ Result<MovedModel> ImportModel(const ImportTask& task, Io& io, Session* session)
   TRAIND_ASSIGN(source.spec, ReadSpec(source.original_config, path));
   source.hands_on_original = true;
   source.check_only = task.check;
-  return Move(source, task.target, io, session);
+  TRAIND_ASSIGN(MovedModel moved, Move(source, task.target, io, session));
+  const Status stored = TakeTokenizer(task, io, unique, &moved);
+  if (stored.ok()) return moved;
+  const Status removed = io.RemoveTree(task.target);
+  if (!removed.ok()) Log(LogLevel::kWarning, "{}", removed.ToString());
+  return stored;
 }
 
 Result<MovedModel> ExportModel(const ExportTask& task, Io& io, const std::string& unique, Session* session) {
@@ -171,6 +204,7 @@ Result<MovedModel> ExportModel(const ExportTask& task, Io& io, const std::string
   Source source;
   source.spec = task.model;
   source.directory = task.weights;
+  source.tokenizer = task.tokenizer;
   const std::string original = PathIn(task.weights, format::kOriginalConfigName);
   TRAIND_ASSIGN(const FileInfo original_info, io.Stat(original));
   if (original_info.kind != FileKind::kMissing) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ inline constexpr int64_t kMaxTokenizerFileBytes = int64_t{64} << 20;  // each fi
 
 struct MovedModel {
   ModelSpec spec;
+  std::optional<TokenizerFacts> tokenizer;  // of an import, stored in task.tokenizer
   int64_t parameters = 0;
   int64_t bytes = 0;  // of the weights as written
   std::vector<std::string> notices;
@@ -32,7 +34,9 @@ struct MovedModel {
 // naming file, tensor and offset, for a tensor that is missing, superfluous, of another shape or type than
 // the configuration says; INTERRUPTED if the session asks to stop. With task.check all is read but the
 // weights' values, and nothing written.
-Result<MovedModel> ImportModel(const ImportTask& task, Io& io, Session* session);
+// A tokenizer beside the model is stored too, if it is one that is read and not larger than the model's
+// vocabulary; else a notice says why it is not. `unique` is used by no other process now.
+Result<MovedModel> ImportModel(const ImportTask& task, Io& io, const std::string& unique, Session* session);
 
 // Writes the version in task.weights as the directory task.target, which does not exist yet or is empty:
 // filled under a temporary name beside it (`unique` is used by no other process now), then renamed.

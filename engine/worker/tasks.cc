@@ -119,10 +119,11 @@ Result<Json> Generate(const Json& message, train::Session* session) {
 
 Result<Json> Import(const Json& message, train::Session* session) {
   TRAIND_ASSIGN(const ImportTask task, ImportTaskFromJson(message));
-  TRAIND_ASSIGN(const train::MovedModel moved, train::ImportModel(task, PosixIo(), session));
+  TRAIND_ASSIGN(const train::MovedModel moved, train::ImportModel(task, PosixIo(), UniqueName(), session));
   return Json{{"type", "result"},
               {"model", ModelToJson(moved.spec)},
               {"bytes", moved.bytes},
+              {"tokenizer", moved.tokenizer ? TokenizerFactsToJson(*moved.tokenizer) : Json()},
               {"notices", moved.notices}};
 }
 

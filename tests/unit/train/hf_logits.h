@@ -23,7 +23,7 @@ inline Result<std::vector<std::vector<float>>> LogitsOf(const std::string& direc
   const Scratch scratch;
   ScriptedSession session;
   TRAIND_ASSIGN(const train::MovedModel moved,
-                train::ImportModel({directory, scratch / "version"}, PosixIo(), &session));
+                train::ImportModel({directory, scratch / "version"}, PosixIo(), "test", &session));
   CpuOptions options;
   options.threads = 1;
   TRAIND_ASSIGN(const std::unique_ptr<Device> device, OpenCpuDevice(options));

@@ -21,7 +21,7 @@ using namespace testing;
 
 Result<MovedModel> Import(const std::string& source, const std::string& target) {
   ScriptedSession session;
-  return ImportModel({source, target}, PosixIo(), &session);
+  return ImportModel({source, target}, PosixIo(), "test", &session);
 }
 
 // The weights of `directory`/model.safetensors are exactly those of hf_directory.h.
@@ -131,7 +131,7 @@ void RoundTripIsBitEqual(void**) {
   WriteFile(source + "/config.json", DumpJson(config));
   assert_ok(Import(source, scratch / "version"));
   ScriptedSession session;
-  assert_ok(ExportModel({model, scratch / "version", scratch / "out"}, PosixIo(), "test", &session));
+  assert_ok(ExportModel({model, scratch / "version", "", scratch / "out"}, PosixIo(), "test", &session));
   AssertWeights(scratch / "out", model);
   assert_text(ReadFile(scratch / "out/model.safetensors"), ReadFile(scratch / "version/model.safetensors"));
   const Json exported = *ParseJson(ReadFile(scratch / "out/config.json"));
@@ -148,7 +148,7 @@ void ExportNeverOverwrites(void**) {
   assert_ok(Import(WriteModel(scratch, "in", model, WeightsOf(model, "F32")), scratch / "version"));
   const auto export_to = [&](const std::string& target) {
     ScriptedSession session;
-    return ExportModel({model, scratch / "version", target}, PosixIo(), "test", &session);
+    return ExportModel({model, scratch / "version", "", target}, PosixIo(), "test", &session);
   };
   std::filesystem::create_directories(scratch / "full/inner");
   scratch.Write("file", "mine");
@@ -178,11 +178,11 @@ void AStopLeavesNothing(void**) {
     session.script = [&](int64_t poll, Requests* requests) {
       if (poll == polls) requests->stop = StopReason::kDaemonGone;
     };
-    assert_code(ImportModel({source, scratch / "out"}, PosixIo(), &session), ErrorCode::INTERRUPTED);
+    assert_code(ImportModel({source, scratch / "out"}, PosixIo(), "test", &session), ErrorCode::INTERRUPTED);
     assert_false(std::filesystem::exists(scratch / "out"));
   }
   ScriptedSession session;
-  assert_ok(ImportModel({source, scratch / "out", true}, PosixIo(), &session));
+  assert_ok(ImportModel({source, scratch / "out", "", true}, PosixIo(), "test", &session));
   assert_false(std::filesystem::exists(scratch / "out"));
 }
 
