@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "daemon/catalog/models.h"
+#include "daemon/catalog/tokenizers.h"
 #include "engine/base/fault.h"
 #include "engine/base/publish.h"
 #include "engine/format/manifest.h"
@@ -34,9 +35,24 @@ Status RemoveTornImports(Io& io, const std::string& state_directory) {
 
 namespace {
 
+// A file that is there, under a name that is free.
 Status LinkIfThere(Io& io, const std::string& from, const std::string& to) {
-  TRAIND_ASSIGN(const FileInfo info, io.Stat(from));
-  return info.kind == FileKind::kRegular ? io.HardLink(from, to) : Ok();
+  TRAIND_ASSIGN(const FileInfo source, io.Stat(from));
+  TRAIND_ASSIGN(const FileInfo target, io.Stat(to));
+  const bool links = source.kind == FileKind::kRegular && target.kind == FileKind::kMissing;
+  return links ? io.HardLink(from, to) : Ok();
+}
+
+// The tokenizer's files, so that a version is complete without the catalog.
+Status LinkTokenizer(Io& io, const std::string& state_directory, const JobRecord& job,
+                     const std::string& directory) {
+  const std::string tokenizer = TokenizerDirectory(state_directory, job.model_spec.tokenizer_id);
+  if (tokenizer.empty()) return Ok();
+  TRAIND_ASSIGN(const std::vector<std::string> names, io.List(tokenizer));
+  for (const std::string& name : names) {
+    TRAIND_TRY(LinkIfThere(io, fmt::format("{}/{}", tokenizer, name), fmt::format("{}/{}", directory, name)));
+  }
+  return Ok();
 }
 
 // What goes with a version besides its model files is handed on from the one that training began with.
@@ -81,6 +97,7 @@ Result<PublishedVersion> LinkVersion(Reader& reader, Io& io, const std::string& 
     if (!IsModelFile(manifest, file.name)) continue;
     TRAIND_TRY(io.HardLink(checkpoint.path + "/" + file.name, temporary + "/" + file.name));
   }
+  TRAIND_TRY(LinkTokenizer(io, state_directory, job, temporary));
   TRAIND_TRY(LinkCompanions(reader, io, job, temporary));
   TRAIND_TRY(PassFaultPoint(FaultPoint::version_publish));
   TRAIND_TRY(PublishDirectory(io, temporary, version.path));
