@@ -18,8 +18,10 @@ std::string Described(const JobStatus& job) {
 
 Result<JobStatus> ReadJobStatus(Connection& connection, int64_t job) {
   TRAIND_ASSIGN(const auto row,
-                connection.QueryRow(
-                    "SELECT name, state, reason, step, total_steps FROM main._jobs WHERE id = ?1", {job}));
+                connection.QueryRow("SELECT name, state, reason, max(step, coalesce((SELECT max(m.step) FROM "
+                                    "metrics._metrics m WHERE m.job_id = ?1), 0)), total_steps "
+                                    "FROM main._jobs WHERE id = ?1",
+                                    {job}));
   if (!row) return Status(ErrorCode::NO_SUCH_JOB, fmt::format("there is no job {}", job));
   JobStatus status;
   status.id = job;

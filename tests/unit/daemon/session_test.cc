@@ -359,6 +359,20 @@ void waits_say_how_their_job_ended(void**) {
   }
 }
 
+// The job's own row has the step that was saved last; what was trained since counts too.
+void a_waits_end_tells_the_newest_step(void**) {
+  TestServer server;
+  const int64_t job = InsertExampleJob(&server);
+  MetricRow row;
+  row.step = 7;
+  server.daemon().catalog->SubmitMetrics(job, {row}, true);
+  Change(&server, job, JobChange::kCancel);
+  TestClient client(server);
+  client.Execute(1, "SET waiting = " + std::to_string(job));
+  const std::string message = client.Await(1)["error"]["message"].get<std::string>();
+  assert_true(message.find("is CANCELLED at step 7") != std::string::npos);
+}
+
 void stopped_jobs_end_a_wait_only_if_asked(void**) {
   TestServer server;
   const int64_t job = InsertExampleJob(&server);
@@ -590,6 +604,7 @@ int main() {
       cmocka_unit_test(a_clients_death_ends_what_it_waits_for),
       cmocka_unit_test(waits_end_with_their_job),
       cmocka_unit_test(waits_say_how_their_job_ended),
+      cmocka_unit_test(a_waits_end_tells_the_newest_step),
       cmocka_unit_test(stopped_jobs_end_a_wait_only_if_asked),
       cmocka_unit_test(waits_time_out),
       cmocka_unit_test(a_follow_ends_with_its_job),
