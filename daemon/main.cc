@@ -19,6 +19,7 @@
 #include "daemon/catalog/tokenizers.h"
 #include "daemon/install.h"
 #include "daemon/inventory.h"
+#include "daemon/leftovers.h"
 #include "daemon/loop.h"
 #include "daemon/options.h"
 #include "daemon/pool.h"
@@ -113,11 +114,18 @@ Status Assemble(const Options& options, const StateDirectory& directory, Daemon*
     });
   };
 
+  // Nothing runs yet: what is found now is nobody's.
+  TRAIND_ASSIGN(const std::unique_ptr<Reader> reader, catalog->OpenReader());
+  Result<std::vector<std::string>> leftovers = FindLeftovers(*reader, *state.io, directory.path());
   state.reboot_notice = [path = directory.path()] { return TakeRebootNotice(PosixIo(), path); };
 
   const std::string worker = WorkerProgram();
   TRAIND_ASSIGN(daemon->statements, Pool::Start(loop, catalog, kStatementThreads, kMaxStatementThreads));
   TRAIND_ASSIGN(daemon->background, Pool::Start(loop, catalog, kSupervisorThreads, kSupervisorThreads));
+  if (leftovers.ok()) {
+    daemon->background->Submit(
+        [paths = *std::move(leftovers)](Reader&) { RemoveLeftovers(PosixIo(), paths); }, nullptr);
+  }
   daemon->hub = std::make_unique<Hub>(loop, daemon->statements.get());
   daemon->children = std::make_unique<Children>(loop);
   daemon->supervisor = std::make_unique<Supervisor>(loop, daemon->background.get(), daemon->hub.get(),

@@ -25,8 +25,11 @@ constexpr std::string_view kTableFunctions = "SELECT 1 FROM json_each('[]'), jso
 constexpr View kViews[] = {
     {"sys_attempts", "job, attempt, devices, started_at, ended_at, outcome",
      "SELECT job_id AS job, attempt, devices, started_at, ended_at, outcome FROM main._attempts"},
-    {"sys_checkpoints", "job, step, path, bytes, state",
-     "SELECT job_id AS job, step, path, bytes, state FROM main._checkpoints"},
+    {"sys_checkpoints", "job, step, path, bytes, state, val_loss, best",
+     R"sql(SELECT c.job_id AS job, c.step, c.path, c.bytes, c.state, c.val_loss,
+  c.step IS (SELECT b.step FROM main._checkpoints b WHERE b.job_id = c.job_id AND b.state = 'complete'
+    AND b.val_loss IS NOT NULL ORDER BY b.val_loss, b.step DESC LIMIT 1) AS best
+  FROM main._checkpoints c)sql"},
     {"sys_datasets", "name, tokens, documents, bytes, format, options, files, largest_token",
      "SELECT name, tokens, documents, bytes, spec ->> 'format' AS format, "
      "CASE WHEN spec ->> 'text_field' IS NOT NULL THEN 'text_field=' || (spec ->> 'text_field') END AS "

@@ -210,9 +210,12 @@ Result<std::vector<OpenAttempt>> OpenAttempts(Connection& connection);
 Status AddUsage(Transaction& transaction, int64_t job, double seconds, int64_t devices,
                 double price_per_hour = 0);
 
-// A complete checkpoint's row; the job's step becomes its step.
+// A complete checkpoint's row; the job's step becomes its step. `val_loss` is of that very step, `timing` is
+// appended to the event.
 Status AddCheckpoint(Transaction& transaction, int64_t job, int64_t step, std::string_view path,
-                     int64_t bytes, std::optional<double> val_loss, double now);
+                     int64_t bytes, std::optional<double> val_loss, double now, std::string_view timing = {});
+// A request for a checkpoint has been answered.
+Status CloseCheckpointRequest(Transaction& transaction, int64_t job);
 struct CheckpointRecord {
   int64_t step = 0;
   std::string path;

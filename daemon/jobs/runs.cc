@@ -141,14 +141,18 @@ Status AddUsage(Transaction& transaction, int64_t job, double seconds, int64_t d
 }
 
 Status AddCheckpoint(Transaction& transaction, int64_t job, int64_t step, std::string_view path,
-                     int64_t bytes, std::optional<double> val_loss, double now) {
+                     int64_t bytes, std::optional<double> val_loss, double now, std::string_view timing) {
   TRAIND_TRY(transaction.Run(
       "INSERT OR REPLACE INTO _checkpoints(job_id, step, path, bytes, val_loss, state, created_at) "
       "VALUES (?1,?2,?3,?4,?5,'complete',?6)",
       {job, step, std::string(path), bytes, OptionalCell(val_loss), now}));
   TRAIND_TRY(transaction.Run("UPDATE _jobs SET step = ?2 WHERE id = ?1", {job, step}));
   return AddEvent(transaction, job, "checkpoint",
-                  fmt::format("step {}, {}", step, FormatBytes(static_cast<double>(bytes))), now);
+                  fmt::format("step {}, {}{}", step, FormatBytes(static_cast<double>(bytes)), timing), now);
+}
+
+Status CloseCheckpointRequest(Transaction& transaction, int64_t job) {
+  return transaction.Run("UPDATE _jobs SET request = '' WHERE id = ?1 AND request = 'checkpoint'", {job});
 }
 
 Result<std::vector<CheckpointRecord>> CompleteCheckpoints(Connection& connection, int64_t job) {

@@ -61,6 +61,11 @@ ExplainRows& ExplainRows::AddRun(const plan::Plan& plan, bool approximate, doubl
   }
   Add("run", "one checkpoint",
       fmt::format("{}, {}", Bytes(plan.checkpoint_bytes), FormatDuration(plan.checkpoint_seconds)));
+  Add("run", "checkpoints",
+      plan.strategy.snapshot
+          ? std::string("background: a snapshot in memory, written while training goes on")
+          : fmt::format("no memory for a snapshot: written during a step, whose update waits about {} for it",
+                        FormatDuration(plan.checkpoint_stall_seconds)));
   if (plan.validation_seconds > 0) Add("run", "one validation", FormatDuration(plan.validation_seconds));
   return Add("run", "disk", Bytes(plan.disk_bytes));
 }

@@ -35,7 +35,7 @@ constexpr ShownView kShown[] = {
      "job, step, tokens, loss, val_loss, learning_rate, grad_norm, tokens_per_second, mfu, time", "job, step",
      "step"},
     {What::kEvents, "sys_events", "job, time, kind, detail", "id", "id"},
-    {What::kCheckpoints, "sys_checkpoints", "job, step, path, bytes, state", "job, step", ""},
+    {What::kCheckpoints, "sys_checkpoints", "job, step, path, bytes, state, val_loss, best", "job, step", ""},
     {What::kGpus, "sys_gpus",
      "uuid, node, idx, type, kind, memory, memory_bytes, free_bytes, reserved_bytes, foreign_bytes, state, "
      "emulated, "

@@ -46,7 +46,7 @@ Status AdoptOne(Catalog& catalog, Io& io, const JobRecord& job, const format::Ch
   if (!rows.empty()) catalog.SubmitMetrics(job.id, std::move(rows), true);
   return catalog.Write([&](Transaction& transaction) -> Status {
     TRAIND_TRY(AddCheckpoint(transaction, job.id, directory.step, directory.path, BytesOf(manifest),
-                             manifest.val_loss, now));
+                             manifest.own_val_loss(), now));
     TRAIND_TRY(MarkSurplus(transaction, job.id, job.training.keep_checkpoints));
     return manifest.total_steps > 0 ? SetTotalSteps(transaction, job.id, manifest.total_steps) : Ok();
   });
@@ -112,7 +112,9 @@ Status SetAsideCheckpoint(Catalog& catalog, Io& io, const JobRecord& job, int64_
 Status MarkSurplus(Transaction& transaction, int64_t job, int64_t keep) {
   return transaction.Run(
       "UPDATE _checkpoints SET state = 'removed' WHERE job_id = ?1 AND state = 'complete' AND step NOT IN "
-      "(SELECT step FROM _checkpoints WHERE job_id = ?1 AND state = 'complete' ORDER BY step DESC LIMIT ?2)",
+      "(SELECT step FROM _checkpoints WHERE job_id = ?1 AND state = 'complete' ORDER BY step DESC LIMIT ?2) "
+      "AND step NOT IN (SELECT step FROM _checkpoints WHERE job_id = ?1 AND state = 'complete' "
+      "AND val_loss IS NOT NULL ORDER BY val_loss, step DESC LIMIT 1)",
       {job, std::max(keep, kKeptAlways)});
 }
 

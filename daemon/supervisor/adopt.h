@@ -30,8 +30,9 @@ Result<std::optional<CheckpointRecord>> NewestCheckpoint(Reader& reader, Catalog
 Status SetAsideCheckpoint(Catalog& catalog, Io& io, const JobRecord& job, int64_t step,
                           const std::string& reason, double now);
 
-// Marks the rows beyond the `keep` newest complete checkpoints (at least two) as removed: within the
-// transaction that adds one, before the worker is told that it may remove the directories themselves.
+// Marks the rows beyond the `keep` newest complete checkpoints (at least two) and the one with the lowest
+// validation loss (of equals the newest) as removed, as the worker will remove them: within the transaction
+// that adds one, before the worker is told that it may remove the directories themselves.
 Status MarkSurplus(Transaction& transaction, int64_t job, int64_t keep);
 
 // Removes what workers that died left of checkpoints marked so; not if fewer than two others are whole. While

@@ -8,6 +8,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/base/publish.h"
 #include "engine/base/quantity.h"
 
 namespace traind::daemon {
@@ -31,6 +32,17 @@ double Now() {
 }
 
 }  // namespace
+
+void RemoveCacheTemporaries(const SupervisorTools* tools, pid_t worker) {
+  tools->pool->Submit(
+      [daemon = tools->daemon, worker](Reader&) {
+        const Status removed = RemoveTemporariesOf(*daemon->io, daemon->state_directory + "/cache", worker);
+        if (!removed.ok() && removed.code() != ErrorCode::FILE_NOT_FOUND) {
+          Log(LogLevel::kWarning, "{}", removed.ToString());
+        }
+      },
+      nullptr);
+}
 
 Attempt::Attempt(const SupervisorTools* tools, Launch launch, std::function<void(const Verdict&)> concluded)
     : tools_(tools),
@@ -234,6 +246,7 @@ void Attempt::WorkerEnded(const WorkerEnding& ending) {
   log_.Flush();
   if (ending_.outcome.empty() && ending_.failure.ok()) ending_.failure = ending.cause;
   if (ending_.outcome.empty()) {
+    if (worker_) RemoveCacheTemporaries(tools_, worker_->pid());
     Log(LogLevel::kWarning, "{}: attempt {} ended: {}", job_.Display(), number_, ending_.failure.ToString());
   }
   ending_.stop = stop_;

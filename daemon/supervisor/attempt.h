@@ -4,6 +4,8 @@
 // stop is carried out at an instruction's border by the worker itself, or by force when it does not.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,6 +36,9 @@ struct SupervisorTools {
   double deadline_scale = 1;
 };
 
+// Removes what the process `worker`, which has ended, left half written among the token caches.
+void RemoveCacheTemporaries(const SupervisorTools* tools, pid_t worker);
+
 class Attempt {
  public:
   // `concluded` is called once, when the end is committed; it may destroy the attempt.
@@ -61,6 +66,7 @@ class Attempt {
   void TakeRunning(const Json& message);
   void TakeMetrics(const Json& message);
   void TakeCheckpoint(const Json& message);
+  void TakeCheckpointFailed(const Json& message);
   void TakeTotalSteps(const Json& message);
   void TakeLog(const Json& message);
   void TakeFinished(const Json& message);
@@ -113,6 +119,7 @@ class Attempt {
   bool refresh_again_ = false;
   bool limit_applied_ = false;
   bool checkpoint_asked_ = false;
+  bool checkpoint_failing_ = false;  // the newest one could not be written, and an event says so
   StopReason stop_ = StopReason::kNone;
   std::string stop_detail_;
   double stop_at_ = 0;      // when it was told

@@ -46,12 +46,13 @@ void Attempt::Received(const Json& message) {
     std::string_view type;
     void (Attempt::*take)(const Json&);
   };
-  static constexpr std::array<Row, 10> kMessages = {{{"hello", &Attempt::TakeHello},
+  static constexpr std::array<Row, 11> kMessages = {{{"hello", &Attempt::TakeHello},
                                                      {"preparing", &Attempt::TakePreparing},
                                                      {"prepared", &Attempt::TakePrepared},
                                                      {"running", &Attempt::TakeRunning},
                                                      {"metrics", &Attempt::TakeMetrics},
                                                      {"checkpoint", &Attempt::TakeCheckpoint},
+                                                     {"checkpoint_failed", &Attempt::TakeCheckpointFailed},
                                                      {"total_steps", &Attempt::TakeTotalSteps},
                                                      {"log", &Attempt::TakeLog},
                                                      {"finished", &Attempt::TakeFinished},
@@ -172,18 +173,23 @@ void Attempt::TakeCheckpoint(const Json& message) {
   if (*total > 0) progress_.total_steps = *total;
   // The last row again, so that there is something to sync.
   if (last_row_) tools_->daemon->catalog->SubmitMetrics(job_.id, {*last_row_}, true);
+  const auto seconds = GetDoubleOr(message, "seconds", 0);
+  const auto stall = GetDoubleOr(message, "stall_seconds", 0);
+  std::string timing;
+  if (seconds.ok() && stall.ok() && *seconds > 0) {
+    timing = fmt::format(", written in {:.3f} s, training waited {:.3f} s", *seconds, *stall);
+  }
+  checkpoint_failing_ = false;
   std::string path = CheckpointRoot(job_) + "/" + format::CheckpointName(*step);
   const bool asked = std::exchange(checkpoint_asked_, false);
   Write(
       [job = job_.id, step = *step, bytes = *bytes, total = *total, val_loss, asked, path = std::move(path),
-       keep = job_.training.keep_checkpoints,
+       timing = std::move(timing), keep = job_.training.keep_checkpoints,
        now = tools_->daemon->clock->WallSeconds()](Transaction& transaction) -> Status {
-        TRAIND_TRY(AddCheckpoint(transaction, job, step, path, bytes, val_loss, now));
+        TRAIND_TRY(AddCheckpoint(transaction, job, step, path, bytes, val_loss, now, timing));
         TRAIND_TRY(MarkSurplus(transaction, job, keep));
         if (total > 0) TRAIND_TRY(SetTotalSteps(transaction, job, total));
-        if (!asked) return Ok();
-        return transaction.Run("UPDATE _jobs SET request = '' WHERE id = ?1 AND request = 'checkpoint'",
-                               {job});
+        return asked ? CloseCheckpointRequest(transaction, job) : Ok();
       },
       [this, step = *step](const Status& status) { CheckpointCommitted(step, status); });
 }
@@ -192,6 +198,26 @@ void Attempt::CheckpointCommitted(int64_t step, const Status& status) {
   if (!status.ok()) return;  // the directory is there: it is adopted when the attempt ends
   worker_->Send(Json{{"type", "saved"}, {"step", step}});
   Changed();
+}
+
+// Training goes on. Who asked for it is answered by an event, and no longer waits; a disk that stays full
+// says so once, not at every checkpoint that is due.
+void Attempt::TakeCheckpointFailed(const Json& message) {
+  const auto step = GetIntOr(message, "step", 0);
+  const Status failure = StatusFromJson(FieldOf(message, "error"));
+  const bool asked = std::exchange(checkpoint_asked_, false);
+  if (std::exchange(checkpoint_failing_, true) && !asked) return;
+  std::string detail =
+      fmt::format("the checkpoint of step {}{} could not be written: {}; training goes on",
+                  step.ok() ? *step : 0, asked ? " that was asked for" : "", failure.ToString());
+  Log(LogLevel::kWarning, "{}: {}", job_.Display(), detail);
+  Write(
+      [job = job_.id, asked, detail = std::move(detail),
+       now = tools_->daemon->clock->WallSeconds()](Transaction& transaction) -> Status {
+        TRAIND_TRY(AddEvent(transaction, job, "warning", detail, now));
+        return asked ? CloseCheckpointRequest(transaction, job) : Ok();
+      },
+      [this](const Status&) { Changed(); });
 }
 
 void Attempt::TakeTotalSteps(const Json& message) {

@@ -98,6 +98,7 @@ void TaskRun::Received(const Json& message) {
 }
 
 void TaskRun::Ended(const WorkerEnding& ending) {
+  if (!result_) RemoveCacheTemporaries(tools_, worker_->pid());
   if (result_) {
     Finish(*result_);
   } else if (!ending.cause.ok()) {

@@ -71,6 +71,20 @@ Status PublishDirectory(Io& io, const std::string& temporary, const std::string&
   return RenameDurably(io, temporary, path);
 }
 
+Status RemoveTemporariesOf(Io& io, const std::string& directory, int64_t owner) {
+  TRAIND_ASSIGN(const std::vector<std::string> names, io.List(directory));
+  const std::string mark = "-" + std::to_string(owner) + "-";
+  for (const std::string& name : names) {
+    if (!name.starts_with(kTemporaryPrefix)) continue;
+    const size_t found = name.rfind(mark);
+    if (found == std::string::npos) continue;
+    const std::string_view number = std::string_view(name).substr(found + mark.size());
+    const bool digits = !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
+    if (digits) TRAIND_TRY(io.RemoveTree(directory + "/" + name));
+  }
+  return Ok();
+}
+
 Status RemoveTemporaries(Io& io, const std::string& directory) {
   TRAIND_ASSIGN(const std::vector<std::string> names, io.List(directory));
   for (const std::string& name : names) {

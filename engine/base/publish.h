@@ -4,6 +4,7 @@
 // point leaves either nothing or all of it under the final name.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,5 +32,9 @@ Status PublishDirectory(Io& io, const std::string& temporary, const std::string&
 
 // Removes every ".tmp-*" entry of `directory`.
 Status RemoveTemporaries(Io& io, const std::string& directory);
+
+// Removes those whose `unique` was "<owner>-<number>": what the process `owner`, which has ended, left in a
+// directory that others use too.
+Status RemoveTemporariesOf(Io& io, const std::string& directory, int64_t owner);
 
 }  // namespace traind

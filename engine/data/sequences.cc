@@ -45,6 +45,14 @@ Sequences::Sequences(std::vector<const TokenFile*> files, std::vector<int64_t> c
       length_(length),
       count_(std::accumulate(counts_.begin(), counts_.end(), int64_t{0})) {}
 
+std::string Sequences::PlaceOf(int64_t index) const {
+  size_t file = 0;
+  for (; file + 1 < counts_.size() && index >= counts_[file]; ++file) index -= counts_[file];
+  const int64_t token = index * length_;
+  const Document& document = files_[file]->DocumentOf(token);
+  return fmt::format("token {} of {}", token - document.token_begin, document.path);
+}
+
 void Sequences::Read(int64_t index, std::span<int32_t> inputs, std::span<int32_t> targets) {
   size_t source = 0;
   for (; index >= counts_[source]; ++source) index -= counts_[source];

@@ -33,6 +33,9 @@ class Sequences {
   // Sequences of each file.
   const std::vector<int64_t>& counts() const { return counts_; }
 
+  // Where sequence `index` begins, for messages: "token 4352 of /data/a.txt".
+  std::string PlaceOf(int64_t index) const;
+
   // Copies sequence `index` of count() into `inputs` and `targets`, each of length() elements.
   void Read(int64_t index, std::span<int32_t> inputs, std::span<int32_t> targets);
 

@@ -50,6 +50,7 @@ OrderedJson ManifestToJson(const Manifest& manifest) {
   object["ranks"] = manifest.ranks;
   object["loss"] = Optional(manifest.loss);
   object["val_loss"] = Optional(manifest.val_loss);
+  if (manifest.validated_step) object["validated_step"] = *manifest.validated_step;
   object["validation_due"] = manifest.validation_due;
   object["statement"] = manifest.statement;
   object["optimizer"] = OrderedJson::array();
@@ -116,6 +117,9 @@ Result<Manifest> ManifestFromJson(const Json& object) {
   TRAIND_ASSIGN(manifest.ranks, GetInt(object, "ranks"));
   TRAIND_ASSIGN(manifest.loss, OptionalFrom(object, "loss"));
   TRAIND_ASSIGN(manifest.val_loss, OptionalFrom(object, "val_loss"));
+  if (object.contains("validated_step")) {
+    TRAIND_ASSIGN(manifest.validated_step, GetInt(object, "validated_step"));
+  }
   TRAIND_ASSIGN(manifest.validation_due, GetBool(object, "validation_due"));
   TRAIND_ASSIGN(manifest.statement, GetString(object, "statement"));
   TRAIND_TRY(ReadLists(object, &manifest));

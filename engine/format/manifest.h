@@ -78,13 +78,17 @@ struct Manifest {
   std::string plan_hash;
   int64_t ranks = 1;  // that wrote it
   std::optional<double> loss;
-  std::optional<double> val_loss;  // the newest measured
-  bool validation_due = false;     // the step's validation was cut short and comes first
+  std::optional<double> val_loss;         // the newest measured
+  std::optional<int64_t> validated_step;  // where it was measured; unknown in older checkpoints
+  bool validation_due = false;            // the step's validation was cut short and comes first
   std::string statement;
   std::vector<OptimizerRange> optimizer;
   std::vector<ManifestFile> files;
 
   bool operator==(const Manifest&) const = default;
+
+  // val_loss if it was measured at this very step.
+  std::optional<double> own_val_loss() const { return validated_step == step ? val_loss : std::nullopt; }
 };
 
 // The manifest's text, its own checksum as the last field.

@@ -69,6 +69,8 @@ class Model {
   // Where the next micro-batch's tokens and targets are put, sequence by sequence.
   std::span<int32_t> tokens() { return Ints(plan::kTokensSlot); }
   std::span<int32_t> targets() { return Ints(plan::kTargetsSlot); }
+  // Room for a copy of weights and moments; empty if the plan has none.
+  std::span<std::byte> snapshot() { return Bytes(plan::kSnapshotSlot); }
   // A buffer for checkpoints, free between steps, until the next forward; empty in an inference table.
   std::span<std::byte> staging();
 

@@ -78,10 +78,15 @@ Result<Candidate> CandidateOf(const PlanRequest& request, const DeviceSpec& devi
   plan.validation_seconds = ValidationSeconds(request, table, device);
   plan.checkpoint_bytes = CheckpointBytes(table.parameter_elements);
   plan.checkpoint_seconds = CheckpointSeconds(plan.checkpoint_bytes);
+  if (!strategy.snapshot) {  // the state must be taken before the step's update
+    plan.checkpoint_stall_seconds = std::max(0.0, plan.checkpoint_seconds - plan.step_seconds);
+  }
   plan.start_seconds = StartSeconds(plan.arena_bytes, table.parameter_elements);
-  // Those that are kept, one that is being written, and the version that success publishes.
+  // Those that are kept, the best among them, one that is being written, and the version that success
+  // publishes.
+  const int64_t others = request.validates ? 2 : 1;
   plan.disk_bytes = SaturatingAdd(
-      SaturatingMultiply(plan.checkpoint_bytes, SaturatingAdd(request.training.keep_checkpoints, 1)),
+      SaturatingMultiply(plan.checkpoint_bytes, SaturatingAdd(request.training.keep_checkpoints, others)),
       VersionBytes(table.parameter_elements));
   return candidate;
 }

@@ -80,6 +80,10 @@ Result<MemoryTable> BuildTrainingTable(const ModelSpec& model, const TrainingSpe
   TableBuilder builder(std::move(table));
   DecoderProgram program(sizes, &builder);
   program.AddTrainingState();
+  if (strategy.snapshot) {
+    builder.AddSlot(std::string(kSnapshotSlot), SlotClass::kHostStaging,
+                    SaturatingMultiply(LayoutOf(model).total, 12), Span::kAlways);
+  }
   builder.Begin(InstructionKind::kForward);
   program.Forward("");
   builder.Begin(InstructionKind::kLoss);

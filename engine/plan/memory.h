@@ -62,6 +62,8 @@ inline constexpr std::string_view kWorkspaceSlot = "workspace";
 inline constexpr std::string_view kNextLogitsSlot = "predict.logits";  // of the next token, vocab_size
 inline constexpr std::string_view kStagingSlot = "checkpoint.staging";
 
+inline constexpr std::string_view kSnapshotSlot = "checkpoint.snapshot";  // weights and moments, if planned
+
 // A checkpoint passes through a buffer of this size, which lies where activations were.
 inline constexpr int64_t kStagingBytes = int64_t{4} << 20;
 

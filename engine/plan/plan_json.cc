@@ -37,7 +37,8 @@ Json StrategyToJson(const Strategy& strategy) {
   return {{"micro_batch", strategy.micro_batch},
           {"micro_batches", strategy.micro_batches},
           {"schedule", strategy.schedule},
-          {"recompute", RecomputeName(strategy.recompute)}};
+          {"recompute", RecomputeName(strategy.recompute)},
+          {"snapshot", strategy.snapshot}};
 }
 
 Status Malformed(const std::string& what) {
@@ -53,6 +54,7 @@ Result<Strategy> StrategyFromJson(const Json& object) {
   const auto mode = ParseRecompute(recompute);
   if (!mode.ok()) return Malformed(mode.status().message());
   strategy.recompute = *mode;
+  TRAIND_ASSIGN(strategy.snapshot, GetBoolOr(object, "snapshot", false));
   if (strategy.micro_batch < 1 || strategy.micro_batches < 1)
     return Malformed("micro-batches must be at least 1");
   if (strategy.schedule != kGradientAccumulation)
@@ -75,7 +77,8 @@ Json PlanToJson(const Plan& plan) {
                  {"device", DeviceToJson(plan.device)},
                  {"memory", Json::array()},
                  {"total_steps", plan.total_steps ? Json(*plan.total_steps) : Json()},
-                 {"hash", plan.hash}};
+                 {"hash", plan.hash},
+                 {"checkpoint_stall_seconds", plan.checkpoint_stall_seconds}};
   for (const ClassBytes& row : plan.memory) {
     object["memory"].push_back({{"class", row.memory_class}, {"bytes", row.bytes}});
   }
@@ -100,6 +103,8 @@ Result<Plan> PlanFromJson(const Json& object) {
   TRAIND_ASSIGN(const int64_t total_steps, GetIntOr(object, "total_steps", -1));
   if (total_steps >= 0) plan.total_steps = total_steps;
   TRAIND_ASSIGN(plan.hash, GetString(object, "hash"));
+  // Plans that were kept before checkpoints were written in the background have none.
+  TRAIND_ASSIGN(plan.checkpoint_stall_seconds, GetDoubleOr(object, "checkpoint_stall_seconds", 0));
   for (const RealField& field : kReals) {
     TRAIND_ASSIGN(plan.*field.value, GetDouble(object, field.name));
   }

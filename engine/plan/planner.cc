@@ -32,15 +32,18 @@ bool Fits(const Plan& plan) {
 }
 
 RunTimes TimesOf(const Plan& plan) {
-  return {plan.start_seconds, plan.step_seconds, plan.validation_seconds, plan.checkpoint_seconds};
+  return {plan.start_seconds, plan.step_seconds, plan.validation_seconds, plan.checkpoint_seconds,
+          plan.checkpoint_stall_seconds};
 }
 
 // The strategies to compare: all, or the one that an earlier attempt ran with.
 std::vector<Strategy> StrategiesOf(const PlanRequest& request) {
   if (!request.keep) return Strategies(request.training);
+  Strategy kept = *request.keep;
+  kept.snapshot = false;  // found anew: what is free changes
   const bool covers = SaturatingMultiply(request.keep->micro_batch, request.keep->micro_batches) ==
                       request.training.sequences_per_batch();
-  return covers ? std::vector<Strategy>{*request.keep} : Strategies(request.training);
+  return covers ? std::vector<Strategy>{kept} : Strategies(request.training);
 }
 
 // Whether weights and moments alone are too much: then no strategy fits, and one shows by how much.
@@ -106,6 +109,14 @@ const Candidate* Choose(const std::vector<Candidate>& candidates, const std::vec
     if (chosen == nullptr || best->plan.step_seconds < chosen->plan.step_seconds) chosen = best;
   }
   return chosen;
+}
+
+// The chosen plan with room for a whole snapshot, where that fits too: its steps are the same.
+Result<Plan> WithSnapshot(const PlanRequest& request, const Plan& plan) {
+  Strategy strategy = plan.strategy;
+  strategy.snapshot = true;
+  TRAIND_ASSIGN(Candidate larger, CandidateOf(request, plan.device, strategy));
+  return Fits(larger.plan) ? std::move(larger.plan) : plan;
 }
 
 std::string WhyNot(const Candidate& candidate, const Candidate& chosen) {
@@ -210,7 +221,7 @@ Result<PlanChoice> PlanTraining(const PlanRequest& asked) {
   const Candidate* chosen = Choose(candidates, request.devices);
   if (chosen == nullptr) return RefuseMemory(request, candidates);
   PlanChoice choice;
-  choice.plan = chosen->plan;
+  TRAIND_ASSIGN(choice.plan, WithSnapshot(request, chosen->plan));
   choice.rejected = Rejected(candidates, *chosen);
   choice.plan.hash = PlanHash(request.model, request.training, choice.plan.strategy, choice.plan.device);
   TRAIND_TRY(LayOut(request, &choice));

@@ -32,13 +32,14 @@ struct Plan {
   double communication_seconds = 0;
   double bubble_seconds = 0;
   double step_seconds = 0;
-  double validation_seconds = 0;       // one validation, 0 without
-  double checkpoint_seconds = 0;       // one checkpoint
-  double start_seconds = 0;            // from the worker's start to its first step
-  int64_t checkpoint_bytes = 0;        // on disk, one
-  int64_t disk_bytes = 0;              // all that is kept at once, the version included
-  std::optional<int64_t> total_steps;  // unknown until EPOCHS knows its tokens
-  double run_seconds = 0;              // all steps, validations and checkpoints; 0 if total_steps is unknown
+  double validation_seconds = 0;        // one validation, 0 without
+  double checkpoint_seconds = 0;        // one checkpoint, until it is durable
+  double checkpoint_stall_seconds = 0;  // of these training waits, except for the last one
+  double start_seconds = 0;             // from the worker's start to its first step
+  int64_t checkpoint_bytes = 0;         // on disk, one
+  int64_t disk_bytes = 0;               // all that is kept at once, the version included
+  std::optional<int64_t> total_steps;   // unknown until EPOCHS knows its tokens
+  double run_seconds = 0;               // all steps, validations and checkpoints; 0 if total_steps is unknown
   double gpu_hours = 0;
   double cost = 0;
   std::string hash;  // everything the bits depend on: model, training, strategy, device's instruction set,

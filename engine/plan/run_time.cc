@@ -27,7 +27,7 @@ double RunSeconds(const TrainingSpec& training, const RunTimes& times, int64_t f
   } else if (training.checkpoint_every_seconds) {
     checkpoints = 1 + std::floor(working / *training.checkpoint_every_seconds);
   }
-  return times.start + working + (steps > 0 ? checkpoints * times.checkpoint : 0);
+  return times.start + working + (steps > 0 ? (checkpoints - 1) * times.stall + times.checkpoint : 0);
 }
 
 int64_t LastStepWithin(const TrainingSpec& training, const RunTimes& times, int64_t from_step,

@@ -13,7 +13,8 @@ struct RunTimes {
   double start = 0;       // from the worker's start to its first step
   double step = 0;        //
   double validation = 0;  // one; 0 without validation data
-  double checkpoint = 0;  // one
+  double checkpoint = 0;  // the last one, which is waited for
+  double stall = 0;       // what any other keeps training waiting
 };
 
 // Steps from_step+1 … to_step with their validations and checkpoints; one of each always stands at the end.

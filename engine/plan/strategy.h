@@ -30,6 +30,8 @@ struct Strategy {
       1;  // forwards per optimizer step; micro_batch · micro_batches = sequences per batch
   std::string schedule = kGradientAccumulation;
   Recompute recompute = Recompute::kNone;
+  // Whether memory holds a whole snapshot, so that a checkpoint is written while steps go on. Changes no bit.
+  bool snapshot = false;
 
   bool operator==(const Strategy&) const = default;
 };

@@ -137,7 +137,9 @@ struct TokenizerFacts {
 //      "validation":[…]|null,"total_steps":…}
 // {"type":"running","plan_hash":…,"arena_bytes":…,"start_step":…}
 // {"type":"metrics","rows":[MetricRow…]}                       every step's row reaches the daemon
-// {"type":"checkpoint","step":…,"path":…,"bytes":…,"total_steps":…,"val_loss":…|null}       after its publish
+// {"type":"checkpoint","step":…,"path":…,"bytes":…,"total_steps":…,"val_loss":…|null,"seconds":…,
+//      "stall_seconds":…}                                      after its publish; val_loss of this very step
+// {"type":"checkpoint_failed","step":…,"error":{StatusToJson}} it is not there; training goes on
 // {"type":"total_steps","total_steps":…}                       laid out anew (the budget is the target)
 // {"type":"log","level":"info","text":…}
 // {"type":"text","text":…}                                     all of a generation's text so far

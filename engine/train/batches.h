@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "engine/base/status.h"
@@ -14,11 +15,14 @@ namespace traind::train {
 // The training data's endless sequence, cut into batches. The position is the data cursor of checkpoints.
 class Batches {
  public:
+  static constexpr int64_t kNamedSequences = 8;
+
   // `weights` of the sequences' sources, or empty: by size. `position` sequences have been taken already; a
   // batch has batch_sequences.
   Batches(const data::Sequences& sequences, const std::vector<double>& weights, int64_t seed,
           int64_t position, int64_t batch_sequences)
       : sequences_(sequences),
+        weighted_(!weights.empty()),
         sampler_(sequences.counts(), weights, seed),
         position_(position),
         batch_sequences_(batch_sequences) {}
@@ -35,6 +39,11 @@ class Batches {
     }
   }
 
+  // Which data the positions [first, end) are, for messages: "epoch 1, sequences 17, 4, 96 of 120 (token 4352
+  // of /data/a.txt, …)"; a weighted mixture has no epochs, but a place in the run. At most kNamedSequences
+  // are named.
+  std::string Describe(int64_t first, int64_t end) const;
+
   // The batch has been trained on.
   void Advance() { position_ += batch_sequences_; }
 
@@ -47,6 +56,7 @@ class Batches {
 
  private:
   data::Sequences sequences_;
+  bool weighted_;
   data::MixtureSampler sampler_;
   int64_t position_;
   int64_t batch_sequences_;

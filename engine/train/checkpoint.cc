@@ -19,55 +19,104 @@ namespace {
 // All ranges are one file while one rank writes.
 constexpr std::string_view kOptimizerName = "optimizer-00001-of-00001.safetensors";
 constexpr int64_t kMaxMetricsBytes = int64_t{1} << 30;
+constexpr size_t kMetricsPieceBytes = 32 << 10;
 
-// Fills a checkpoint's temporary directory, file by file.
+// A file whose writer is asked before each piece whether it may go on.
+class AskingFile : public WritableFile {
+ public:
+  AskingFile(std::unique_ptr<WritableFile> file, const WriteHooks& hooks)
+      : file_(std::move(file)), hooks_(hooks) {}
+
+  Status Append(std::span<const std::byte> bytes) override {
+    TRAIND_TRY(hooks_.proceed());
+    return file_->Append(bytes);
+  }
+  Status Sync() override {
+    TRAIND_TRY(hooks_.proceed());
+    return file_->Sync();
+  }
+  Status Close() override { return file_->Close(); }
+
+ private:
+  std::unique_ptr<WritableFile> file_;
+  const WriteHooks& hooks_;
+};
+
+// Fills a checkpoint's temporary directory: files are begun in order, and made durable in the same order.
 class CheckpointWriter {
  public:
-  CheckpointWriter(Io& io, std::string directory, const std::function<void()>& progress)
-      : io_(io), directory_(std::move(directory)), progress_(progress) {}
+  CheckpointWriter(Io& io, std::string directory, const WriteHooks& hooks)
+      : io_(io), directory_(std::move(directory)), hooks_(hooks) {}
 
-  // Writes one file with `fill`, makes it durable and adds it to the manifest.
-  Status Add(std::string_view name, const std::function<Status(WritableFile*)>& fill) {
+  // Begins a file and writes its content with `fill`.
+  Status Fill(std::string_view name, const std::function<Status(WritableFile*)>& fill) {
     TRAIND_ASSIGN(std::unique_ptr<WritableFile> target, io_.Create(directory_ + "/" + std::string(name)));
-    format::SummedFile file(std::move(target), progress_);
-    TRAIND_TRY(fill(&file));
-    TRAIND_TRY(file.Sync());
-    TRAIND_TRY(file.Close());
-    files_.push_back(file.Entry(std::string(name)));
-    progress_();
-    return PassFaultPoint(FaultPoint::checkpoint_shard);
+    open_.push_back({std::string(name), std::make_unique<format::SummedFile>(
+                                            std::make_unique<AskingFile>(std::move(target), hooks_))});
+    return fill(open_.back().file.get());
   }
 
-  Status AddText(std::string_view name, std::string_view text) {
-    return Add(name, [&](WritableFile* file) { return file->Append(std::as_bytes(std::span(text))); });
+  // Makes the files begun so far durable and adds them to the manifest's list.
+  Status Settle() {
+    for (OpenFile& open : open_) {
+      TRAIND_TRY(open.file->Sync());
+      TRAIND_TRY(open.file->Close());
+      files_.push_back(open.file->Entry(open.name));
+      TRAIND_TRY(PassFaultPoint(FaultPoint::checkpoint_shard));
+    }
+    open_.clear();
+    return Ok();
   }
 
   const std::vector<format::ManifestFile>& files() const { return files_; }
 
  private:
+  struct OpenFile {
+    std::string name;
+    std::unique_ptr<format::SummedFile> file;
+  };
+
   Io& io_;
   const std::string directory_;
-  const std::function<void()>& progress_;
+  const WriteHooks& hooks_;
+  std::vector<OpenFile> open_;
   std::vector<format::ManifestFile> files_;
 };
 
-std::string MetricsText(const std::deque<MetricRow>& rows) {
-  std::string text;
-  for (const MetricRow& row : rows) text += DumpJson(MetricRowToJson(row)) + "\n";
-  return text;
+Status AppendText(std::string_view text, WritableFile* file) {
+  return file->Append(std::as_bytes(std::span(text)));
 }
 
-Status WriteFiles(CheckpointWriter* writer, const ModelState& state, const std::deque<MetricRow>& rows) {
+// One row a line, in pieces: a run of days may have many.
+Status WriteMetrics(const std::deque<MetricRow>& rows, WritableFile* file) {
+  std::string text;
+  for (const MetricRow& row : rows) {
+    text += DumpJson(MetricRowToJson(row)) + "\n";
+    if (text.size() < kMetricsPieceBytes) continue;
+    TRAIND_TRY(AppendText(text, file));
+    text.clear();
+  }
+  return text.empty() ? Ok() : AppendText(text, file);
+}
+
+// The state first and at once, so that training may change it as soon as possible; what makes it durable
+// takes longer.
+Status WriteFiles(CheckpointWriter* writer, const ModelState& state, const std::deque<MetricRow>& rows,
+                  const WriteHooks& hooks) {
   const auto weights = WeightTensors(state);
-  TRAIND_TRY(writer->Add(format::kWeightsName,
-                         [&](WritableFile* file) { return format::WriteSafetensors(weights, file); }));
-  TRAIND_TRY(writer->AddText(format::kConfigName, HuggingFaceConfig(state.spec)));
+  TRAIND_TRY(writer->Fill(format::kWeightsName,
+                          [&](WritableFile* file) { return format::WriteSafetensors(weights, file); }));
   const int64_t elements = std::ssize(state.moment_1);
   const format::TensorToWrite moments[] = {{std::string(kMoment1Tensor), {elements}, {state.moment_1}},
                                            {std::string(kMoment2Tensor), {elements}, {state.moment_2}}};
-  TRAIND_TRY(writer->Add(kOptimizerName,
-                         [&](WritableFile* file) { return format::WriteSafetensors(moments, file); }));
-  return writer->AddText(format::kMetricsName, MetricsText(rows));
+  TRAIND_TRY(writer->Fill(kOptimizerName,
+                          [&](WritableFile* file) { return format::WriteSafetensors(moments, file); }));
+  hooks.taken();
+  const std::string config = HuggingFaceConfig(state.spec);
+  TRAIND_TRY(writer->Fill(format::kConfigName, [&](WritableFile* file) { return AppendText(config, file); }));
+  TRAIND_TRY(
+      writer->Fill(format::kMetricsName, [&](WritableFile* file) { return WriteMetrics(rows, file); }));
+  return writer->Settle();
 }
 
 Status WriteManifest(Io& io, const std::string& directory, const format::Manifest& manifest) {
@@ -81,11 +130,10 @@ Status WriteManifest(Io& io, const std::string& directory, const format::Manifes
 }
 
 Status WriteInto(Io& io, const std::string& temporary, const std::string& path, format::Manifest* manifest,
-                 const ModelState& state, const std::deque<MetricRow>& rows,
-                 const std::function<void()>& progress) {
+                 const ModelState& state, const std::deque<MetricRow>& rows, const WriteHooks& hooks) {
   TRAIND_TRY(io.MakeDirectories(temporary));
-  CheckpointWriter writer(io, temporary, progress);
-  TRAIND_TRY(WriteFiles(&writer, state, rows));
+  CheckpointWriter writer(io, temporary, hooks);
+  TRAIND_TRY(WriteFiles(&writer, state, rows, hooks));
   manifest->files = writer.files();
   manifest->optimizer = {{std::string(kOptimizerName), 0, std::ssize(state.moment_1)}};
   TRAIND_TRY(WriteManifest(io, temporary, *manifest));
@@ -96,12 +144,11 @@ Status WriteInto(Io& io, const std::string& temporary, const std::string& path, 
 
 Result<format::Manifest> WriteCheckpoint(Io& io, const std::string& directory, std::string_view unique,
                                          format::Manifest manifest, const ModelState& state,
-                                         const std::deque<MetricRow>& rows,
-                                         const std::function<void()>& progress) {
+                                         const std::deque<MetricRow>& rows, const WriteHooks& hooks) {
   const std::string path = directory + "/" + format::CheckpointName(manifest.step);
   const std::string temporary = TemporaryName(path, unique);
   TRAIND_TRY(io.RemoveTree(temporary));
-  const Status written = WriteInto(io, temporary, path, &manifest, state, rows, progress);
+  const Status written = WriteInto(io, temporary, path, &manifest, state, rows, hooks);
   if (written.ok()) return manifest;
   const Status removed = io.RemoveTree(temporary);
   if (!removed.ok()) Log(LogLevel::kWarning, "{}", removed.ToString());

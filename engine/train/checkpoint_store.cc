@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "engine/base/log.h"
@@ -24,6 +25,15 @@ Result<format::Manifest> Verify(Io& io, const std::string& path) {
 bool SameState(const format::Manifest& a, const format::Manifest& b) {
   return a.job == b.job && a.step == b.step && a.seed == b.seed && a.cursor == b.cursor &&
          a.plan_hash == b.plan_hash && a.total_steps == b.total_steps && a.statement == b.statement;
+}
+
+// Renamed first, so that a crash leaves no half of it under its name.
+Status RemoveWhole(Io& io, const std::string& directory, const std::string& path) {
+  const std::string going = TemporaryName(path, "removed");
+  TRAIND_TRY(io.RemoveTree(going));
+  TRAIND_TRY(io.Rename(path, going));
+  TRAIND_TRY(io.SyncDirectory(directory));
+  return io.RemoveTree(going);
 }
 
 std::string ParentOf(const std::string& path) {
@@ -69,16 +79,20 @@ Result<std::optional<FoundCheckpoint>> ClaimName(Io& io, const std::string& dire
 Status RemoveOldCheckpoints(Io& io, const std::string& directory, int64_t saved_step, int64_t keep,
                             const std::function<bool(int64_t step)>& is_trusted) {
   TRAIND_ASSIGN(const auto checkpoints, format::ListCheckpoints(io, directory));
-  int64_t complete = 0;
+  std::vector<std::string> complete;  // newest first
+  std::string best;
+  double best_val_loss = std::numeric_limits<double>::infinity();
   for (const format::CheckpointDirectory& checkpoint : checkpoints) {
     if (checkpoint.step > saved_step || !is_trusted(checkpoint.step)) continue;
-    if (!format::ReadCheckpoint(io, checkpoint.path).ok()) continue;
-    if (++complete <= std::max(keep, kFewestKept)) continue;
-    const std::string going = TemporaryName(checkpoint.path, "removed");
-    TRAIND_TRY(io.RemoveTree(going));
-    TRAIND_TRY(io.Rename(checkpoint.path, going));
-    TRAIND_TRY(io.SyncDirectory(directory));
-    TRAIND_TRY(io.RemoveTree(going));
+    const Result<format::Manifest> manifest = format::ReadCheckpoint(io, checkpoint.path);
+    if (!manifest.ok()) continue;
+    complete.push_back(checkpoint.path);
+    const double val_loss = manifest->own_val_loss().value_or(best_val_loss);
+    if (val_loss < best_val_loss) best = checkpoint.path;
+    best_val_loss = std::min(best_val_loss, val_loss);
+  }
+  for (size_t i = static_cast<size_t>(std::max(keep, kFewestKept)); i < complete.size(); ++i) {
+    if (complete[i] != best) TRAIND_TRY(RemoveWhole(io, directory, complete[i]));
   }
   return Ok();
 }

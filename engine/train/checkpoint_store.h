@@ -32,7 +32,8 @@ Result<std::optional<FoundCheckpoint>> ClaimName(Io& io, const std::string& dire
                                                  const format::Manifest& wanted, std::string_view unique);
 
 // Of the complete checkpoints up to `saved_step`, which the daemon has acknowledged, keeps the newest `keep`
-// (at least 2) and removes the others: renamed first, so that a crash leaves no half of one under its name.
+// (at least 2) and the one with the lowest validation loss measured at its own step (of equals the newest),
+// and removes the others: renamed first, so that a crash leaves no half of one under its name.
 // Those that `is_trusted` denies (found damaged when the run began) are neither counted nor removed.
 Status RemoveOldCheckpoints(Io& io, const std::string& directory, int64_t saved_step, int64_t keep,
                             const std::function<bool(int64_t step)>& is_trusted);

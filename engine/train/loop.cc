@@ -32,8 +32,9 @@ Loop::Loop(const TrainTask& task, const RunPlan& plan, const RunEnvironment& env
                start_.manifest.cursor.position, task.training.sequences_per_batch()),
       deadlines_(plan.predicted, task.deadline_scale),
       pace_(plan.predicted),
-      checkpoints_(task, environment, start_.checkpoint, start_.manifest),
-      manifest_(start_.manifest) {
+      checkpoints_(task, environment, start_.checkpoint, start_.manifest, model->snapshot()),
+      manifest_(start_.manifest),
+      best_val_loss_(start_.manifest.val_loss) {
   manifest_.files.clear();
   manifest_.optimizer.clear();
 }
@@ -89,7 +90,9 @@ Result<Loop::Ended> Loop::Advance() {
     return AtBorder(instruction);
   };
   TRAIND_ASSIGN(const std::optional<StepResult> result,
-                RunStep(list_, task_.training, step() + 1, learning_rate, at_border, &batches_, model_));
+                RunStep(
+                    list_, task_.training, step() + 1, learning_rate, at_border, [this] { AwaitSnapshot(); },
+                    &batches_, model_));
   if (!result) {
     TRAIND_ASSIGN(Outcome outcome, EndFor(*environment_.session.Poll().stop));
     return Ended(std::move(outcome));
@@ -126,11 +129,15 @@ MetricRow Loop::MakeRow(const StepResult& result, double learning_rate, double s
 
 Result<Loop::Ended> Loop::FinishStep(MetricRow row, bool last) {
   std::optional<StopReason> stop;
+  bool best = false;
   if (ValidationIsDue(last)) {
     TRAIND_ASSIGN(row.val_loss, Validate());
     manifest_.validation_due = !row.val_loss;
     if (row.val_loss) {
+      best = !best_val_loss_ || *row.val_loss < *best_val_loss_;
+      if (best) best_val_loss_ = row.val_loss;
       manifest_.val_loss = row.val_loss;
+      manifest_.validated_step = step();
     } else {
       stop = environment_.session.Poll().stop;
     }
@@ -146,24 +153,26 @@ Result<Loop::Ended> Loop::FinishStep(MetricRow row, bool last) {
     TRAIND_ASSIGN(Outcome outcome, end());
     return Ended(std::move(outcome));
   }
-  if (checkpoints_.IsDue(step())) {
-    TRAIND_TRY(TrySave());
-    if (BudgetIsTarget() && step() <= LastStableStep(task_.training, manifest_.total_steps)) LayOut();
-  }
+  TRAIND_TRY(Collect());
+  TRAIND_TRY(SaveIfDue(best));
   checkpoints_.Acknowledge(environment_.session.Poll().saved_step);
   return Ended();
+}
+
+Status Loop::SaveIfDue(bool best) {
+  if (!checkpoints_.IsDue(step(), best)) return Ok();
+  // Shortly before a budget's end it would only hold up the last one.
+  if (BudgetIsTarget() && UsableSeconds() < pace_.seconds().checkpoint) return Ok();
+  TRAIND_TRY(BeginSave());
+  if (BudgetIsTarget() && step() <= LastStableStep(task_.training, manifest_.total_steps)) LayOut();
+  return Ok();
 }
 
 Result<bool> Loop::AtBorder(const plan::Instruction& instruction) {
   const Requests requests = environment_.session.Poll();
   if (requests.stop) return false;
-  if (requests.checkpoint) {
-    const double begin = Now();
-    checkpoints_.TellIfNewest(manifest_);
-    TRAIND_TRY(TrySave());
-    environment_.session.CheckpointAnswered();
-    saving_seconds_ += Now() - begin;
-  }
+  TRAIND_TRY(Collect());
+  if (requests.checkpoint) TRAIND_TRY(AnswerRequest());
   environment_.session.Doing(plan::InstructionText(instruction), step() + 1, deadlines_.Of(instruction.kind));
   return true;
 }
@@ -191,23 +200,80 @@ ModelState Loop::State() {
   return {task_.model, model_->table().parameters, model_->weights(), model_->moment_1(), model_->moment_2()};
 }
 
-Status Loop::Save() {
+// Begins a checkpoint of the state now, once the one before is done: each that is due is made.
+Status Loop::BeginSave() {
   const double begin = Now();
-  environment_.session.Doing("snapshot", step(), deadlines_.Files());
-  TRAIND_ASSIGN(const bool written, checkpoints_.Save(manifest_, State()));
-  if (written) pace_.AddCheckpoint(Now() - begin);
+  TRAIND_TRY(SettleSaves());
+  checkpoints_.Begin(manifest_, State());
+  saving_seconds_ += Now() - begin;
   return Ok();
 }
 
-// A run of days does not end because one write failed; the next one may succeed.
+// Somebody asks for a checkpoint: of the state now, unless it is being written already.
+Status Loop::AnswerRequest() {
+  if (asked_ || (checkpoints_.writing() && checkpoints_.writing() != step())) return Ok();
+  if (checkpoints_.TellIfNewest(step())) {
+    environment_.session.CheckpointAnswered();
+    return Ok();
+  }
+  asked_ = true;
+  checkpoints_.Begin(manifest_, State());
+  return Ok();
+}
+
+// Before an update: what is being saved must have been taken.
+void Loop::AwaitSnapshot() {
+  if (!checkpoints_.IsTaking()) return;
+  const double begin = Now();
+  environment_.session.Doing("await snapshot", step(), deadlines_.Files());
+  checkpoints_.AwaitTaken();
+  environment_.session.Doing("optimize", step() + 1, deadlines_.Of(plan::InstructionKind::kOptimize));
+  saving_seconds_ += Now() - begin;
+}
+
+Status Loop::Collect() {
+  const auto end = checkpoints_.TakeEnd();
+  if (!end) return Ok();
+  pace_.AddStall(end->stall_seconds);
+  return TakeUp(*end);
+}
+
+// A run of days does not end because one write failed; the next one may succeed. The state of a run that
+// computes no numbers any more is another matter.
+Status Loop::TakeUp(const Checkpoints::End& end) {
+  if (end.status.code() == ErrorCode::NON_FINITE) return end.status;
+  if (!end.status.ok() && end.status.code() != ErrorCode::INTERRUPTED) {
+    Log(LogLevel::kError, "the checkpoint of step {} could not be written: {}", end.step,
+        end.status.ToString());
+    environment_.session.CheckpointFailed(end.step, end.status);
+  }
+  if (std::exchange(asked_, false)) environment_.session.CheckpointAnswered();
+  return Ok();
+}
+
+// Waits for what is being written.
+Status Loop::SettleSaves() {
+  if (!checkpoints_.writing()) return Ok();
+  environment_.session.Doing("await checkpoint", step(), deadlines_.Files());
+  const auto end = checkpoints_.AwaitEnd();
+  return end ? TakeUp(*end) : Ok();
+}
+
+// The state now, durable when OK.
+Status Loop::Save() {
+  TRAIND_TRY(SettleSaves());
+  const double begin = Now();
+  environment_.session.Doing("snapshot", step(), deadlines_.Files());
+  if (!checkpoints_.Begin(manifest_, State())) return Ok();
+  const auto end = checkpoints_.AwaitEnd();
+  if (!end->status.ok()) return end->status;
+  pace_.AddCheckpoint(Now() - begin);
+  return Ok();
+}
+
 Status Loop::TrySave() {
   const Status saved = Save();
-  if (saved.ok() || saved.code() == ErrorCode::NON_FINITE) return saved;
-  const std::string text =
-      fmt::format("the checkpoint of step {} could not be written: {}", step(), saved.ToString());
-  Log(LogLevel::kError, "{}", text);
-  environment_.session.Message(LogLevel::kError, text);
-  return Ok();
+  return saved.ok() ? saved : TakeUp({step(), saved, 0});
 }
 
 Result<Outcome> Loop::End(std::string_view name) {
@@ -219,6 +285,7 @@ Result<Outcome> Loop::End(std::string_view name) {
 Result<Outcome> Loop::EndFor(StopReason reason) {
   switch (reason) {
     case StopReason::kCancel:
+      checkpoints_.Abandon();
       break;
     case StopReason::kPause:
       return End(StopReasonName(reason));
@@ -230,6 +297,7 @@ Result<Outcome> Loop::EndFor(StopReason reason) {
       checkpoints_.AwaitAcknowledgement();
       break;
     case StopReason::kDaemonGone:
+      TRAIND_TRY(SettleSaves());
       if (checkpoints_.SecondsAtRisk() >= kSecondsNotWorthSaving) TRAIND_TRY(TrySave());
       break;
   }

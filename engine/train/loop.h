@@ -60,8 +60,15 @@ class Loop {
 
   Result<Outcome> End(std::string_view name);
   Result<Outcome> EndFor(StopReason reason);
+  Status SaveIfDue(bool best);
+  Status BeginSave();
+  Status AnswerRequest();
+  Status Collect();
+  Status TakeUp(const Checkpoints::End& end);
+  Status SettleSaves();
   Status Save();
   Status TrySave();
+  void AwaitSnapshot();
   ModelState State();
 
   const TrainTask& task_;
@@ -76,9 +83,11 @@ class Loop {
   Pace pace_;
   Checkpoints checkpoints_;
 
-  format::Manifest manifest_;  // of the state now
-  int64_t steps_here_ = 0;     // updates of this process
-  double saving_seconds_ = 0;  // spent on checkpoints inside the current step
+  format::Manifest manifest_;            // of the state now
+  int64_t steps_here_ = 0;               // updates of this process
+  std::optional<double> best_val_loss_;  // since the resumed one
+  bool asked_ = false;                   // what is being written was asked for
+  double saving_seconds_ = 0;            // spent on checkpoints inside the current step
 };
 
 }  // namespace traind::train

@@ -85,6 +85,33 @@ Status ReadMoments(Io& io, const std::string& directory, const format::Manifest&
   return Ok();
 }
 
+int64_t StateBytes(const ModelState& state) {
+  return std::ssize(state.weights) * 4 + std::ssize(state.moment_1) * 4 + std::ssize(state.moment_2) * 4;
+}
+
+Result<ModelState> CopyState(const ModelState& state, std::span<std::byte> memory,
+                             const std::function<Status()>& proceed) {
+  if (std::ssize(memory) < StateBytes(state)) {
+    return Status(ErrorCode::INTERNAL,
+                  fmt::format("a snapshot of {} bytes in {} bytes", StateBytes(state), memory.size()));
+  }
+  constexpr size_t kPieceElements = size_t{1} << 20;
+  ModelState copy = state;
+  auto* place = reinterpret_cast<float*>(memory.data());
+  for (std::span<float> ModelState::*part :
+       {&ModelState::weights, &ModelState::moment_1, &ModelState::moment_2}) {
+    const std::span<float> from = state.*part;
+    copy.*part = {place, from.size()};
+    for (size_t begin = 0; begin < from.size(); begin += kPieceElements) {
+      TRAIND_TRY(proceed());
+      const std::span<float> piece = from.subspan(begin, std::min(kPieceElements, from.size() - begin));
+      std::ranges::copy(piece, place + begin);
+    }
+    place += from.size();
+  }
+  return copy;
+}
+
 Status CheckFinite(const ModelState& state) {
   const std::pair<std::string_view, std::span<float>> arrays[] = {
       {"weights", state.weights}, {"first moments", state.moment_1}, {"second moments", state.moment_2}};

@@ -41,6 +41,14 @@ Status ReadWeights(Io& io, const std::string& directory, const ModelState& state
 Status ReadMoments(Io& io, const std::string& directory, const format::Manifest& manifest,
                    const ModelState& state, const std::function<void()>& progress);
 
+// The bytes of weights and moments.
+int64_t StateBytes(const ModelState& state);
+
+// Copies weights and moments into `memory`, which holds StateBytes, piece by piece; `proceed` is asked before
+// each and ends the copy with its error.
+Result<ModelState> CopyState(const ModelState& state, std::span<std::byte> memory,
+                             const std::function<Status()>& proceed);
+
 // NON_FINITE naming the parameter of the first weight or moment that is NaN or infinite.
 Status CheckFinite(const ModelState& state);
 

@@ -52,9 +52,9 @@ int64_t LayOutSteps(const TrainingSpec& training, const PaceSeconds& pace, int64
     each += pace.validation / static_cast<double>(training.validate_every_steps);
   }
   if (training.checkpoint_every_steps) {
-    each += pace.checkpoint / static_cast<double>(*training.checkpoint_every_steps);
+    each += pace.stall / static_cast<double>(*training.checkpoint_every_steps);
   } else if (training.checkpoint_every_seconds) {
-    each *= 1 + pace.checkpoint / *training.checkpoint_every_seconds;
+    each *= 1 + pace.stall / *training.checkpoint_every_seconds;
   }
   constexpr double kMostSteps = 1e15;
   return step + static_cast<int64_t>(std::clamp(std::floor(seconds / each), 1.0, kMostSteps));

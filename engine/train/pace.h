@@ -8,11 +8,13 @@
 
 namespace traind::train {
 
-// Seconds of one step, one validation (0 without) and one checkpoint.
+// Seconds of one step, one validation (0 without), one checkpoint that is waited for, and of these what one
+// that is written in the background keeps training waiting.
 struct PaceSeconds {
   double step = 0;
   double validation = 0;
   double checkpoint = 0;
+  double stall = 0;
 };
 
 class Pace {
@@ -23,6 +25,7 @@ class Pace {
   void AddStep(double seconds);
   void AddValidation(double seconds);
   void AddCheckpoint(double seconds) { seconds_.checkpoint = seconds; }
+  void AddStall(double seconds) { seconds_.stall = seconds; }
 
   // The mean of the newest measured steps, the newest validation and checkpoint; what has not been measured
   // as predicted, a validation corrected as steps were.

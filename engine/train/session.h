@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/base/log.h"
+#include "engine/base/status.h"
 #include "engine/spec/task.h"
 
 namespace traind::train {
@@ -54,13 +55,24 @@ struct DataCounts {
   }
 };
 
+// A checkpoint that is written.
+struct CheckpointReport {
+  int64_t step = 0;
+  std::string path;
+  int64_t bytes = 0;
+  int64_t total_steps = 0;
+  std::optional<double> val_loss;  // measured at this step
+  double seconds = 0;              // from its begin to its publication; 0 if it was found there
+  double stall_seconds = 0;        // of these training waited
+};
+
 // Used by the run's thread only. No call blocks on the listener.
 class Session {
  public:
   virtual ~Session() = default;
 
   virtual Requests Poll() = 0;
-  // The checkpoint that was asked for is written, or could not be.
+  // The checkpoint that was asked for is written, or could not be; either has been told before.
   virtual void CheckpointAnswered() = 0;
 
   virtual void Preparing(int64_t done_bytes, int64_t total_bytes) = 0;
@@ -68,8 +80,9 @@ class Session {
                         int64_t total_steps) = 0;
   virtual void Running(std::string_view plan_hash, int64_t arena_bytes, int64_t start_step) = 0;
   virtual void Metrics(const MetricRow& row) = 0;
-  virtual void CheckpointWritten(int64_t step, std::string_view path, int64_t bytes, int64_t total_steps,
-                                 std::optional<double> val_loss) = 0;
+  virtual void CheckpointWritten(const CheckpointReport& report) = 0;
+  // The run goes on without it.
+  virtual void CheckpointFailed(int64_t step, const Status& status) = 0;
   virtual void TotalSteps(int64_t total_steps) = 0;
   virtual void Message(LogLevel level, std::string_view text) = 0;
   // All of a generation's text so far that will not change.

@@ -63,8 +63,8 @@ class Step {
 
   Status NonFinite(std::string_view what, double value, int64_t first, int64_t end) const {
     return Status(ErrorCode::NON_FINITE,
-                  fmt::format("step {}: {} is {} (sequences {} to {} of the run, learning rate {:g})", step_,
-                              what, value, first, end - 1, learning_rate_),
+                  fmt::format("step {}: {} is {} at learning rate {:g}; the data: {}", step_, what, value,
+                              learning_rate_, batches_->Describe(first, end)),
                   "lower learning_rate, raise warmup_steps, or resume from an older checkpoint");
   }
 
@@ -95,14 +95,17 @@ class Step {
 
 Result<std::optional<StepResult>> RunStep(const std::vector<plan::Instruction>& list,
                                           const TrainingSpec& training, int64_t step, double learning_rate,
-                                          const BorderCheck& at_border, Batches* batches,
+                                          const BorderCheck& at_border,
+                                          const std::function<void()>& before_update, Batches* batches,
                                           model::Model* model) {
   model->TakeLoss();  // what an abandoned step has left
   Step run(training, step, learning_rate, batches, model);
   bool updating = false;
   for (const Instruction& instruction : list) {
-    updating |= instruction.kind == InstructionKind::kOptimize;
-    if (!updating) {
+    if (!updating && instruction.kind == InstructionKind::kOptimize) {
+      updating = true;
+      before_update();
+    } else if (!updating) {
       TRAIND_ASSIGN(const bool go_on, at_border(instruction));
       if (!go_on) return std::optional<StepResult>();
     }

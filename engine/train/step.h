@@ -24,11 +24,12 @@ struct StepResult {
 using BorderCheck = std::function<Result<bool>(const plan::Instruction&)>;
 
 // Executes `list` as update `step` with this learning rate and advances the batches; nullopt if it was
-// abandoned. NON_FINITE, naming step and place in the data, if a loss or the gradients' norm is NaN or
-// infinite; nothing has been updated then.
+// abandoned. `before_update` is called before the first `optimize`. NON_FINITE, naming step, epoch,
+// sequences and files, if a loss or the gradients' norm is NaN or infinite; nothing has been updated then.
 Result<std::optional<StepResult>> RunStep(const std::vector<plan::Instruction>& list,
                                           const TrainingSpec& training, int64_t step, double learning_rate,
-                                          const BorderCheck& at_border, Batches* batches,
+                                          const BorderCheck& at_border,
+                                          const std::function<void()>& before_update, Batches* batches,
                                           model::Model* model);
 
 }  // namespace traind::train

@@ -61,14 +61,19 @@ void SocketSession::Running(std::string_view plan_hash, int64_t arena_bytes, int
                   {"start_step", start_step}});
 }
 
-void SocketSession::CheckpointWritten(int64_t step, std::string_view path, int64_t bytes, int64_t total_steps,
-                                      std::optional<double> val_loss) {
+void SocketSession::CheckpointWritten(const train::CheckpointReport& report) {
   control_->Send({{"type", "checkpoint"},
-                  {"step", step},
-                  {"path", path},
-                  {"bytes", bytes},
-                  {"total_steps", total_steps},
-                  {"val_loss", val_loss ? Json(*val_loss) : Json(nullptr)}});
+                  {"step", report.step},
+                  {"path", report.path},
+                  {"bytes", report.bytes},
+                  {"total_steps", report.total_steps},
+                  {"val_loss", report.val_loss ? Json(*report.val_loss) : Json(nullptr)},
+                  {"seconds", report.seconds},
+                  {"stall_seconds", report.stall_seconds}});
+}
+
+void SocketSession::CheckpointFailed(int64_t step, const Status& status) {
+  control_->Send({{"type", "checkpoint_failed"}, {"step", step}, {"error", StatusToJson(status)}});
 }
 
 void SocketSession::TotalSteps(int64_t total_steps) {

@@ -22,8 +22,8 @@ class SocketSession : public train::Session {
                 int64_t total_steps) override;
   void Running(std::string_view plan_hash, int64_t arena_bytes, int64_t start_step) override;
   void Metrics(const MetricRow& row) override { control_->SendMetrics(row); }
-  void CheckpointWritten(int64_t step, std::string_view path, int64_t bytes, int64_t total_steps,
-                         std::optional<double> val_loss) override;
+  void CheckpointWritten(const train::CheckpointReport& report) override;
+  void CheckpointFailed(int64_t step, const Status& status) override;
   void TotalSteps(int64_t total_steps) override;
   void Message(LogLevel level, std::string_view text) override;
   void Text(std::string_view text) override;

@@ -70,13 +70,13 @@ Result<Json> Train(const Json& message, train::Session* session) {
   TRAIND_TRY(PassFaultPoint(FaultPoint::worker_start));
   TRAIND_ASSIGN(const Setting setting, SetUp(task.plan));
   const plan::Plan& plan = setting.plan;
-  const train::RunPlan run_plan{plan.strategy,
-                                plan.hash,
-                                plan.arena_bytes,
-                                {plan.step_seconds, plan.validation_seconds, plan.checkpoint_seconds},
-                                task.training.precision == Precision::kBf16
-                                    ? plan.device.bf16_flops_per_second
-                                    : plan.device.matmul_flops_per_second};
+  const train::RunPlan run_plan{
+      plan.strategy,
+      plan.hash,
+      plan.arena_bytes,
+      {plan.step_seconds, plan.validation_seconds, plan.checkpoint_seconds, plan.checkpoint_stall_seconds},
+      task.training.precision == Precision::kBf16 ? plan.device.bf16_flops_per_second
+                                                  : plan.device.matmul_flops_per_second};
   TRAIND_ASSIGN(const train::Outcome outcome,
                 train::RunTraining(task, run_plan,
                                    {PosixIo(), SystemClock(), *setting.device, *session, UniqueName()}));

@@ -20,6 +20,7 @@ struct Arguments {
 };
 
 // One subcommand each, in a file of its name.
+Result<Report> BenchCheckpoint(const Arguments& arguments);
 Result<Report> BenchDaemon(const Arguments& arguments);
 Result<Report> BenchStatements(const Arguments& arguments);
 Result<Report> BenchTokenizer(const Arguments& arguments);

@@ -23,6 +23,8 @@ struct Subcommand {
   Result<Report> (*run)(const Arguments&);
 };
 constexpr Subcommand kSubcommands[] = {
+    {"checkpoint", "what a checkpoint keeps training waiting, in the background and not", false,
+     &BenchCheckpoint},
     {"daemon", "submission to first step, the loop's lag, statements under load", false, &BenchDaemon},
     {"statements", "round trip of each kind of statement", false, &BenchStatements},
     {"tokenizer", "training and encoding, beside the tokenizers package: [FILE]", true, &BenchTokenizer},

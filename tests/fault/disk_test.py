@@ -72,6 +72,40 @@ def checkpoints_that_do_not_fit():
     return "went on after %.1f s" % again
 
 
+def a_checkpoint_that_is_asked_for():
+    """CHECKPOINT JOB while nothing fits: an event answers it and the request is closed; the run goes on, and the
+    next one that is asked for, with space, is there."""
+    with FullDisk(40) as disk:
+        daemon = traind.Daemon(disk.scratch / "state")
+        client = daemon.start()
+        traind.set_up(client)
+        client.execute("%s AS j CHECKPOINT EVERY 1h FOR 100000 STEPS" % traind.TRAIN)
+        client.wait_state("j", ["RUNNING"])
+        while not client.cell("SELECT step FROM sys_jobs"):
+            time.sleep(0.02)
+        disk.fill(leave=600000)  # a checkpoint has 1.5 MB
+        request = client.execute("CHECKPOINT JOB j").dicts()[0]["request"]
+        check(request == "checkpoint", request)
+        warnings = "SELECT detail FROM sys_events WHERE kind = 'warning'"
+        end = time.monotonic() + 30
+        while not client.rows(warnings):
+            check(time.monotonic() < end, "nobody answers")
+            time.sleep(0.02)
+        detail = client.cell(warnings)
+        check("that was asked for could not be written: DISK_FULL" in detail, detail)
+        check(client.state("j") == "RUNNING", client.state("j"))
+        disk.free()
+        # It would not be taken up if the first request were still open.
+        client.execute("CHECKPOINT JOB j")
+        while not client.cell("SELECT count(*) FROM sys_checkpoints WHERE state = 'complete'"):
+            check(time.monotonic() < end + 30, "no checkpoint with space")
+            time.sleep(0.02)
+        client.execute("CANCEL JOB j")
+        client.wait_state("j", ["CANCELLED"])
+        check_jobs(client)
+        daemon.stop()
+
+
 def statements_on_a_full_disk():
     """What cannot be kept is refused with DISK_FULL; what was acknowledged stays; reading goes on."""
     with FullDisk(24) as disk:
@@ -137,4 +171,4 @@ if __name__ == "__main__":
     if os.environ.get("TRAIND_OWN_MOUNTS") is None:
         os.environ["TRAIND_OWN_MOUNTS"] = "1"
         os.execvp("unshare", ["unshare", "-m", sys.executable] + sys.argv)
-    run([checkpoints_that_do_not_fit, statements_on_a_full_disk, start_on_a_full_disk, submission_on_a_full_disk])
+    run([checkpoints_that_do_not_fit, a_checkpoint_that_is_asked_for, statements_on_a_full_disk, start_on_a_full_disk, submission_on_a_full_disk])

@@ -1,5 +1,6 @@
 """Workers that die, hang or fail: at random steps, at every fault point, at once and every time."""
 
+import glob
 import os
 import re
 import signal
@@ -75,6 +76,8 @@ def every_fault_point():
             check_same(expected, losses(client), "the losses after " + point)
             check_jobs(client)
             daemon.stop()
+            left = glob.glob(scratch / "state/cache/.tmp-*")
+            check(not left, "temporaries of a dead worker stay:", left)
     return ", ".join(in_workers)
 
 

@@ -1,6 +1,7 @@
 // A disk that is full while a test says so: nothing more can be written to any file.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,12 +16,12 @@ class FullDisk : public ForwardingIo {
     TRAIND_ASSIGN(std::unique_ptr<WritableFile> file, ForwardingIo::Create(path));
     return std::unique_ptr<WritableFile>(std::make_unique<File>(std::move(file), &is_full));
   }
-  bool is_full = false;
+  std::atomic<bool> is_full = false;
 
  private:
   class File : public WritableFile {
    public:
-    File(std::unique_ptr<WritableFile> file, const bool* is_full)
+    File(std::unique_ptr<WritableFile> file, const std::atomic<bool>* is_full)
         : file_(std::move(file)), is_full_(is_full) {}
     Status Append(std::span<const std::byte> bytes) override {
       if (*is_full_) return Status(ErrorCode::DISK_FULL, "no space left");
@@ -31,7 +32,7 @@ class FullDisk : public ForwardingIo {
 
    private:
     std::unique_ptr<WritableFile> file_;
-    const bool* is_full_;
+    const std::atomic<bool>* is_full_;
   };
 };
 

@@ -246,6 +246,22 @@ void power_loss_while_temporaries_are_removed(void**) {
   }
 }
 
+void a_dead_owners_temporaries_alone_are_removed(void**) {
+  CrashIo io;
+  assert_ok(io.MakeDirectories("/d"));
+  const std::vector<std::string> others = {".tmp-a.tokens-1123-1700000000", ".tmp-a.tokens-123-17-4x",
+                                           ".tmp-a.tokens-1230-1700000000", "a-123-4.tokens"};
+  for (const std::string& name : others) assert_ok(io.Create("/d/" + name));
+  for (const char* name : {"/d/.tmp-a.tokens-123-1700000000", "/d/.tmp-b-123-9.tokens-123-5"}) {
+    assert_ok(io.Create(name));
+  }
+  assert_ok(RemoveTemporariesOf(io, "/d", 123));
+  const auto left = io.List("/d");
+  assert_ok(left);
+  assert_int_equal(left->size(), others.size());
+  for (const std::string& name : others) assert_true(std::ranges::count(*left, name) == 1);
+}
+
 void an_existing_directory_is_not_replaced(void**) {
   CrashIo io;
   assert_ok(DirectoryChange().apply(io));
@@ -303,6 +319,7 @@ int main() {
       cmocka_unit_test(careless_ways_are_caught),
       cmocka_unit_test(hundreds_of_histories),
       cmocka_unit_test(power_loss_while_temporaries_are_removed),
+      cmocka_unit_test(a_dead_owners_temporaries_alone_are_removed),
       cmocka_unit_test(an_existing_directory_is_not_replaced),
       cmocka_unit_test(temporary_names_stand_beside),
       cmocka_unit_test(fault_points_are_passed),

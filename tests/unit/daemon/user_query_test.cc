@@ -32,7 +32,7 @@ constexpr Promise kPromises[] = {
      "statement"},
     {"sys_metrics", "job step tokens loss val_loss learning_rate grad_norm tokens_per_second mfu time"},
     {"sys_events", "job time kind detail"},
-    {"sys_checkpoints", "job step path bytes state"},
+    {"sys_checkpoints", "job step path bytes state val_loss best"},
     {"sys_attempts", "job attempt devices started_at ended_at outcome"},
     {"sys_settings", "name value source"},
     {"sys_job_settings", "job name value source"},

@@ -10,6 +10,7 @@
 #include "engine/plan/plan_hash.h"
 #include "engine/plan/run_time.h"
 #include "engine/plan/saturating.h"
+#include "engine/tensor/tensor.h"
 #include "tests/support/test.h"
 
 namespace traind::plan {
@@ -185,17 +186,47 @@ void FasterDeviceIsChosen(void**) {
   assert_int_equal(Must(request).plan.device.index, 0);
 }
 
+// Where a whole snapshot fits, a checkpoint is written in the background: more memory by exactly that,
+// nothing else changes, least of all the bits.
+void ASnapshotIsPlannedWhereItFits(void**) {
+  PlanRequest request = Request();
+  request.training.batch_tokens = 256;  // one strategy
+  const Plan with = Must(request).plan;
+  assert_true(with.strategy.snapshot);
+  assert_true(with.checkpoint_stall_seconds == 0);
+  request.devices[0].free_bytes = with.predicted_peak_bytes - 1 + ReserveBytes(request.devices[0]);
+  const Plan without = Must(request).plan;
+  assert_false(without.strategy.snapshot);
+  assert_int_equal(without.strategy.micro_batch, with.strategy.micro_batch);
+  assert_text(without.hash, with.hash);
+  const int64_t state = 12 * ParameterCount(request.model);
+  const int64_t more = with.predicted_peak_bytes - without.predicted_peak_bytes;
+  assert_true(more >= state - kArenaGranularity && more <= state + kArenaGranularity + (1 << 20));
+  const auto staging = [](const Plan& plan) {
+    int64_t bytes = 0;
+    for (const ClassBytes& row : plan.memory) bytes += row.memory_class == "host staging" ? row.bytes : 0;
+    return bytes;
+  };
+  assert_true(staging(with) - staging(without) >= state);
+  assert_true(with.step_seconds == without.step_seconds);
+}
+
 // A resumed attempt keeps its strategy, or is told that it does not fit now.
 void KeptStrategyStays(void**) {
   PlanRequest request = Request();
   for (int64_t micro_batch : {1, 2, 32}) {
     request.keep = Strategy{micro_batch, 32 / micro_batch};
     const PlanChoice kept = Must(request);
-    assert_true(kept.plan.strategy == *request.keep);
+    assert_int_equal(kept.plan.strategy.micro_batch, micro_batch);
+    assert_int_equal(kept.plan.strategy.micro_batches, 32 / micro_batch);
     assert_true(kept.rejected.empty());
   }
-  request.devices[0].free_bytes =
-      Must(request).plan.predicted_peak_bytes - 1 + ReserveBytes(request.devices[0]);
+  // First it loses its snapshot.
+  for (const bool snapshot : {true, false}) {
+    const Plan plan = Must(request).plan;
+    assert_true(plan.strategy.snapshot == snapshot);
+    request.devices[0].free_bytes = plan.predicted_peak_bytes - 1 + ReserveBytes(request.devices[0]);
+  }
   assert_true(Has(RefusalOf(request, ErrorCode::NO_FEASIBLE_PLAN), "micro_batch 32"));
   request.keep.reset();
   assert_ok(PlanTraining(request));
@@ -428,11 +459,13 @@ void RunSecondsCountsOccasions(void**) {
   TrainingSpec training;
   training.validate_every_steps = 10;
   training.checkpoint_every_steps = 25;
-  const RunTimes times{1, 2, 100, 1000};
+  const RunTimes times{1, 2, 100, 1000, 1000};
   // 30 steps: validations at 10, 20, 30; checkpoints at 25 and at the end.
   assert_true(RunSeconds(training, times, 0, 30) == 1 + 60 + 300 + 2000);
   assert_true(RunSeconds(training, times, 0, 31) == 1 + 62 + 400 + 2000);
   assert_true(RunSeconds(training, times, 24, 25) == 1 + 2 + 100 + 1000);
+  // In the background, only the last one is waited for.
+  assert_true(RunSeconds(training, {1, 2, 100, 1000, 10}, 0, 30) == 1 + 60 + 300 + 1010);
   assert_true(RunSeconds(training, times, 30, 30) == 1);
   training.checkpoint_every_steps.reset();
   training.checkpoint_every_seconds = 50;
@@ -464,7 +497,7 @@ void BadJsonIsRefused(void**) {
   const Json good = PlanToJson(Must(Request()).plan);
   for (const auto& [key, value] : good.items()) {
     Json bad = good;
-    if (key != "total_steps") {
+    if (key != "total_steps" && key != "checkpoint_stall_seconds") {
       bad.erase(key);
       assert_code(PlanFromJson(bad), ErrorCode::MALFORMED_FRAME);
     }
@@ -599,6 +632,7 @@ int main() {
       cmocka_unit_test(RecomputesWhenMemoryAsksForIt),
       cmocka_unit_test(MeasuredRatesDoNotChangeTheStrategy),
       cmocka_unit_test(FasterDeviceIsChosen),
+      cmocka_unit_test(ASnapshotIsPlannedWhereItFits),
       cmocka_unit_test(KeptStrategyStays),
       cmocka_unit_test(AbsurdModelIsRefusedAtOnce),
       cmocka_unit_test(EverySizeUpToTheLimitsIsAnswered),

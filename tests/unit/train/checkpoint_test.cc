@@ -7,13 +7,8 @@
 #include <limits>
 #include <random>
 
-#include "engine/base/publish.h"
-#include "engine/format/manifest.h"
-#include "engine/train/checkpoint.h"
-#include "engine/train/checkpoint_store.h"
-#include "engine/train/checkpoints.h"
 #include "tests/support/crash_io.h"
-#include "tests/unit/train/tiny_run.h"
+#include "tests/unit/train/checkpoint_history.h"
 
 #include "tests/support/test.h"
 
@@ -21,202 +16,68 @@ namespace traind::train {
 namespace {
 
 using testing::CrashIo;
+using testing::NoDevice;
 using testing::ScriptedSession;
+using testing::SmallState;
 
-constexpr int64_t kElements = 24;
-constexpr int64_t kKeep = 2;
 const std::string kDirectory = "/jobs/7/checkpoints";
 
-// Checkpoints need no device; this one must not be asked.
-class NoDevice : public Device {
+class History : public testing::History {
  public:
-  const Capability& capability() const override { return capability_; }
-  Result<std::unique_ptr<Arena>> AllocateArena(int64_t) override {
-    return Status(ErrorCode::INTERNAL, "no device");
-  }
-
- private:
-  Capability capability_;
-};
-
-// A state whose every value says which step it is of.
-class SmallState {
- public:
-  SmallState() {
-    spec_.hidden_size = 8;
-    spec_.num_attention_heads = 1;
-    parameters_ = {{"a", {2, 8}, 0, 16, -1, true, {}}, {"b", {8}, 16, 8, -1, true, {}}};
-  }
-
-  void Set(int64_t step) {
-    for (int64_t i = 0; i < kElements; ++i) {
-      const auto value = static_cast<float>(step * 100 + i);
-      weights_[static_cast<size_t>(i)] = value;
-      moment_1_[static_cast<size_t>(i)] = -value;
-      moment_2_[static_cast<size_t>(i)] = value / 2;
-    }
-  }
-  bool Is(int64_t step) const {
-    SmallState other;
-    other.Set(step);
-    return weights_ == other.weights_ && moment_1_ == other.moment_1_ && moment_2_ == other.moment_2_;
-  }
-  ModelState View() { return {spec_, parameters_, weights_, moment_1_, moment_2_}; }
-  std::vector<float>& weights() { return weights_; }
-
- private:
-  ModelSpec spec_;
-  std::vector<plan::Parameter> parameters_;
-  std::vector<float> weights_ = std::vector<float>(kElements);
-  std::vector<float> moment_1_ = std::vector<float>(kElements);
-  std::vector<float> moment_2_ = std::vector<float>(kElements);
-};
-
-MetricRow Row(int64_t step) {
-  MetricRow row;
-  row.step = step;
-  row.loss = 1.0 / static_cast<double>(step);
-  return row;
-}
-
-// One attempt after another on one file system, as worker and daemon would do it.
-class History {
- public:
-  explicit History(Io* io, std::string directory = kDirectory) : io_(*io) {
-    task_.job = 7;
-    task_.training.keep_checkpoints = kKeep;
-    task_.training.checkpoint_every_steps = 2;
-    task_.checkpoint_directory = std::move(directory);
-  }
-
-  // From the newest usable checkpoint to step `end`, a checkpoint every other step. Stops at the first error
-  // that a run would not survive, or once `steps` were done.
-  Status Attempt(int64_t end) {
-    ++task_.attempt;
-    TRAIND_TRY(io_.MakeDirectories(task_.checkpoint_directory));
-    TRAIND_TRY(RemoveTemporaries(io_, task_.checkpoint_directory));
-    TRAIND_ASSIGN(const std::optional<FoundCheckpoint> found, Newest());
-    format::Manifest manifest;
-    if (found) {
-      manifest = found->manifest;
-      TRAIND_TRY(ReadCheckpointState(io_, found->path, manifest, state_.View(), [] {}));
-      assert_true(state_.Is(manifest.step));
-    }
-    NoDevice device;
-    ScriptedSession session;
-    const RunEnvironment environment{io_, SystemClock(), device, session, std::to_string(task_.attempt)};
-    Checkpoints checkpoints(task_, environment, found ? found->path : "", manifest);
-    manifest.files.clear();
-    manifest.optimizer.clear();
-    while (manifest.step < end) {
-      ++manifest.step;
-      manifest.cursor.position = manifest.step;
-      manifest.attempt = task_.attempt;
-      state_.Set(manifest.step);
-      checkpoints.Add(Row(manifest.step));
-      if (!checkpoints.IsDue(manifest.step)) continue;
-      const Result<bool> saved = checkpoints.Save(manifest, state_.View());
-      if (!saved.ok()) ++failed_saves_;
-      for (; told_ < session.checkpoints.size(); ++told_) durable_.insert(session.checkpoints[told_].step);
-      checkpoints.Acknowledge(session.now.saved_step);
-    }
-    told_ = 0;
-    return Ok();
-  }
-
-  Result<std::optional<FoundCheckpoint>> Newest() {
-    TRAIND_ASSIGN(const auto checkpoints, format::ListCheckpoints(io_, task_.checkpoint_directory));
-    if (checkpoints.empty()) return std::optional<FoundCheckpoint>();
-    return FindUsableCheckpoint(io_, checkpoints.front().path);
-  }
-
-  // What must hold whenever the file system is readable.
-  void Check() {
-    const auto newest = Newest();
-    assert_ok(newest);
-    const int64_t told = durable_.empty() ? -1 : *durable_.rbegin();
-    if (told >= 0) {
-      assert_true(newest->has_value());
-      assert_true((*newest)->manifest.step >= told);
-    }
-    const auto checkpoints = format::ListCheckpoints(io_, task_.checkpoint_directory);
-    if (!checkpoints.ok()) {
-      assert_true(durable_.empty());
-      return;
-    }
-    int64_t complete = 0;
-    for (const format::CheckpointDirectory& checkpoint : *checkpoints) {
-      const auto manifest = format::ReadCheckpoint(io_, checkpoint.path);
-      // Under its name it is whole, whatever happened.
-      assert_ok(manifest);
-      assert_ok(format::VerifyChecksums(io_, checkpoint.path, *manifest));
-      SmallState loaded;
-      assert_ok(ReadCheckpointState(io_, checkpoint.path, *manifest, loaded.View(), [] {}));
-      assert_true(loaded.Is(checkpoint.step));
-      const auto rows = ReadCheckpointMetrics(io_, checkpoint.path);
-      assert_ok(rows);
-      assert_true(rows->back().step == checkpoint.step);
-      ++complete;
-    }
-    assert_true(complete >= std::min<int64_t>(kKeep, std::ssize(durable_)));
-  }
-
-  int64_t failed_saves() const { return failed_saves_; }
-  const std::set<int64_t>& durable() const { return durable_; }
-
- private:
-  Io& io_;
-  TrainTask task_;
-  SmallState state_;
-  std::set<int64_t> durable_;  // that the daemon was told of
-  size_t told_ = 0;
-  int64_t failed_saves_ = 0;
+  History(Io* io, bool with_snapshot) : testing::History(io, kDirectory, with_snapshot) {}
 };
 
 constexpr int64_t kEnd = 10;
 
-int64_t CallsOfAWholeHistory() {
+int64_t CallsOfAWholeHistory(bool with_snapshot) {
   CrashIo io;
-  History history(&io);
+  History history(&io, with_snapshot);
   assert_ok(history.Attempt(kEnd));
   history.Check();
   assert_int_equal(history.durable().size(), kEnd / 2);
+  // The newest two and the best.
+  assert_true(
+      (*io.List(kDirectory) == std::vector<std::string>{"step-00000002", "step-00000008", "step-00000010"}));
   return io.calls();
 }
 
 // The power goes before every single call; whatever of the unsynced was there, by several seeds.
 void SurvivesPowerLossAtEveryCall(void**) {
-  const int64_t calls = CallsOfAWholeHistory();
-  for (int64_t number = 1; number <= calls; ++number) {
-    for (uint64_t seed = 0; seed < 3; ++seed) {
-      CrashIo io;
-      History history(&io);
-      io.LosePowerAt(number);
-      static_cast<void>(history.Attempt(kEnd));
-      io.Restart(seed);
-      history.Check();
-      assert_ok(history.Attempt(kEnd));
-      history.Check();
-      assert_int_equal((*history.Newest())->manifest.step, kEnd);
+  for (const bool with_snapshot : {false, true}) {
+    const int64_t calls = CallsOfAWholeHistory(with_snapshot);
+    for (int64_t number = 1; number <= calls; ++number) {
+      for (uint64_t seed = 0; seed < 3; ++seed) {
+        CrashIo io;
+        History history(&io, with_snapshot);
+        io.LosePowerAt(number);
+        static_cast<void>(history.Attempt(kEnd));
+        io.Restart(seed);
+        history.Check();
+        assert_ok(history.Attempt(kEnd));
+        history.Check();
+        assert_int_equal((*history.Newest())->manifest.step, kEnd);
+      }
     }
   }
 }
 
 // Every single call fails, once or from there on. A run survives a failed save; nothing is lost.
 void SurvivesAFailureAtEveryCall(void**) {
-  const int64_t calls = CallsOfAWholeHistory();
-  for (const int error : {EIO, ENOSPC}) {
-    for (const bool for_ever : {false, true}) {
-      for (int64_t number = 1; number <= calls; ++number) {
-        CrashIo io;
-        History history(&io);
-        io.FailAt(number, error, for_ever);
-        static_cast<void>(history.Attempt(kEnd));
-        io.FailAt(0, 0);
-        history.Check();
-        assert_ok(history.Attempt(kEnd + 4));
-        history.Check();
-        assert_int_equal((*history.Newest())->manifest.step, kEnd + 4);
+  for (const bool with_snapshot : {false, true}) {
+    const int64_t calls = CallsOfAWholeHistory(with_snapshot);
+    for (const int error : {EIO, ENOSPC}) {
+      for (const bool for_ever : {false, true}) {
+        for (int64_t number = 1; number <= calls; ++number) {
+          CrashIo io;
+          History history(&io, with_snapshot);
+          io.FailAt(number, error, for_ever);
+          static_cast<void>(history.Attempt(kEnd));
+          io.FailAt(0, 0);
+          history.Check();
+          assert_ok(history.Attempt(kEnd + 4));
+          history.Check();
+          assert_int_equal((*history.Newest())->manifest.step, kEnd + 4);
+        }
       }
     }
   }
@@ -227,7 +88,7 @@ void SurvivesRandomHistories(void**) {
   for (uint32_t seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);
     CrashIo io;
-    History history(&io);
+    History history(&io, seed % 2 == 0);
     for (int attempt = 0; attempt < 5; ++attempt) {
       const int64_t at = io.calls() + 1 + static_cast<int64_t>(random() % 150);
       const uint32_t what = random() % 4;
@@ -253,14 +114,15 @@ std::string Slurp(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// One random damage to one random file of the checkpoint.
-void Damage(const fs::path& checkpoint, std::mt19937* random) {
+// One random damage to one random file of the checkpoint; `older` is one beside it.
+void Damage(const fs::path& checkpoint, const fs::path& older, std::mt19937* random) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(checkpoint)) files.push_back(entry.path());
   std::ranges::sort(files);
-  const fs::path& file = files[(*random)() % files.size()];
+  const size_t place = (*random)() % files.size();
+  const fs::path& file = files[place];
   std::string content = Slurp(file);
-  switch ((*random)() % 5) {
+  switch ((*random)() % 7) {
     case 0:
       content[(*random)() % content.size()] ^= static_cast<char>(1 << (*random)() % 8);
       break;
@@ -273,14 +135,24 @@ void Damage(const fs::path& checkpoint, std::mt19937* random) {
     case 3:
       fs::remove(file);
       return;
-    default: {
-      const fs::path& other =
-          files[(files.size() + static_cast<size_t>(&file - files.data()) + 1) % files.size()];
+    case 4: {
+      const fs::path& other = files[(place + 1) % files.size()];
       fs::rename(file, checkpoint / "swap");
       fs::rename(other, file);
       fs::rename(checkpoint / "swap", other);
       return;
     }
+    case 5: {  // another step's file of the same name and size
+      const char* names[] = {"model.safetensors", "optimizer-00001-of-00001.safetensors", "manifest.json"};
+      const char* name = names[(*random)() % std::size(names)];
+      fs::copy_file(older / name, checkpoint / name, fs::copy_options::overwrite_existing);
+      return;
+    }
+    default:  // a block that was never written
+      for (size_t i = content.size() / 2; i < std::min(content.size(), content.size() / 2 + 64); ++i) {
+        content[i] = content[i] == '\0' ? '\1' : '\0';
+      }
+      break;
   }
   std::ofstream(file, std::ios::binary | std::ios::trunc) << content;
 }
@@ -297,21 +169,40 @@ std::string Tree(const fs::path& directory) {
   return text;
 }
 
-void FindsAllDamageAndKeepsIt(void**) {
-  for (uint32_t seed = 0; seed < 100; ++seed) {
+constexpr uint32_t kMutations = 1000;
+constexpr uint32_t kMutationsGoneOnFrom = 40;
+
+// Each damage is found before a tensor is used, and the checkpoint before is taken instead.
+void FindsAllDamage(void**) {
+  const testing::Scratch scratch;
+  testing::History history(&PosixIo(), scratch / "c", true);
+  assert_ok(history.Attempt(8));
+  const fs::path newest = scratch / "c/step-00000008", kept = scratch / "kept";
+  fs::copy(newest, kept);
+  for (uint32_t seed = 0; seed < kMutations; ++seed) {
     std::mt19937 random(seed);
-    const testing::Scratch scratch;
-    History history(&PosixIo(), scratch / "c");
-    assert_ok(history.Attempt(8));
-    const fs::path newest = scratch / "c/step-00000008";
-    Damage(newest, &random);
+    Damage(newest, scratch / "c/step-00000006", &random);
     const std::string damaged = Tree(newest);
     const auto found = history.Newest();
     assert_ok(found);
     assert_true(found->has_value());
     assert_int_equal((*found)->manifest.step, 6);
     assert_true(Tree(newest) == damaged);
-    // Going on, it is set aside with all its bytes when its name is needed.
+    fs::remove_all(newest);
+    fs::copy(kept, newest);
+  }
+  assert_int_equal((*history.Newest())->manifest.step, 8);
+}
+
+// A run that goes on sets it aside with all its bytes when its name is needed.
+void KeepsWhatIsDamaged(void**) {
+  for (uint32_t seed = 0; seed < kMutationsGoneOnFrom; ++seed) {
+    std::mt19937 random(seed);
+    const testing::Scratch scratch;
+    testing::History history(&PosixIo(), scratch / "c", seed % 2 == 0);
+    assert_ok(history.Attempt(8));
+    Damage(scratch / "c/step-00000008", scratch / "c/step-00000006", &random);
+    const std::string damaged = Tree(scratch / "c/step-00000008");
     assert_ok(history.Attempt(12));
     int kept = 0;
     for (const auto& entry : fs::directory_iterator(scratch / "c")) {
@@ -331,19 +222,45 @@ void NeverPublishesWhatIsNoNumber(void**) {
   TrainTask task;
   task.checkpoint_directory = kDirectory;
   const RunEnvironment environment{io, SystemClock(), device, session, "1"};
-  for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
-                            -std::numeric_limits<float>::infinity()}) {
-    SmallState state;
-    state.Set(3);
-    state.weights()[20] = value;
-    Checkpoints checkpoints(task, environment, "", {});
-    format::Manifest manifest;
-    manifest.step = 3;
-    const Status status = checkpoints.Save(manifest, state.View()).status();
-    assert_code(status, ErrorCode::NON_FINITE);
-    assert_non_null(strstr(status.message().c_str(), "after step 3 the weights of b"));
+  for (const bool with_snapshot : {false, true}) {
+    for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                              -std::numeric_limits<float>::infinity()}) {
+      SmallState state;
+      state.Set(3);
+      state.weights()[20] = value;
+      std::vector<std::byte> memory(with_snapshot ? SmallState::kBytes : 0);
+      Checkpoints checkpoints(task, environment, "", {}, memory);
+      format::Manifest manifest;
+      manifest.step = 3;
+      assert_true(checkpoints.Begin(manifest, state.View()));
+      const auto end = checkpoints.AwaitEnd();
+      assert_true(end.has_value());
+      assert_code(end->status, ErrorCode::NON_FINITE);
+      assert_non_null(strstr(end->status.message().c_str(), "after step 3 the weights of b"));
+    }
   }
   assert_true(io.List(kDirectory)->empty());
+}
+
+// What nobody wants any more is stopped, and nothing of it stays.
+void StopsWhenAbandoned(void**) {
+  CrashIo io;
+  assert_ok(io.MakeDirectories(kDirectory));
+  NoDevice device;
+  ScriptedSession session;
+  TrainTask task;
+  task.checkpoint_directory = kDirectory;
+  const RunEnvironment environment{io, SystemClock(), device, session, "1"};
+  SmallState state;
+  Checkpoints checkpoints(task, environment, "", {}, {});
+  format::Manifest manifest;
+  manifest.step = 3;
+  checkpoints.Begin(manifest, state.View());
+  checkpoints.Abandon();
+  const auto end = checkpoints.AwaitEnd();
+  // It may have been done before.
+  assert_true(end->status.ok() || end->status.code() == ErrorCode::INTERRUPTED);
+  assert_int_equal(io.List(kDirectory)->size(), end->status.ok() ? 1 : 0);
 }
 
 }  // namespace
@@ -353,8 +270,9 @@ int main() {
   using namespace traind::train;
   const CMUnitTest tests[] = {
       cmocka_unit_test(SurvivesPowerLossAtEveryCall), cmocka_unit_test(SurvivesAFailureAtEveryCall),
-      cmocka_unit_test(SurvivesRandomHistories),      cmocka_unit_test(FindsAllDamageAndKeepsIt),
-      cmocka_unit_test(NeverPublishesWhatIsNoNumber),
+      cmocka_unit_test(SurvivesRandomHistories),      cmocka_unit_test(FindsAllDamage),
+      cmocka_unit_test(KeepsWhatIsDamaged),           cmocka_unit_test(NeverPublishesWhatIsNoNumber),
+      cmocka_unit_test(StopsWhenAbandoned),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

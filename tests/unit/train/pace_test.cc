@@ -33,7 +33,8 @@ void PaceIsMeasured(void**) {
   assert_true(pace.seconds().validation == 0.25);
   pace.AddValidation(5);
   pace.AddCheckpoint(6);
-  assert_true(pace.seconds().validation == 5 && pace.seconds().checkpoint == 6);
+  pace.AddStall(7);
+  assert_true(pace.seconds().validation == 5 && pace.seconds().checkpoint == 6 && pace.seconds().stall == 7);
 }
 
 void StepsAreLaidOut(void**) {
@@ -44,10 +45,10 @@ void StepsAreLaidOut(void**) {
   training.validate_every_steps = 10;
   assert_int_equal(LayOutSteps(training, {0.5, 5, 0}, 0, 100), 100);
   training.checkpoint_every_steps = 10;
-  assert_int_equal(LayOutSteps(training, {0.5, 5, 10}, 0, 100), 50);
+  assert_int_equal(LayOutSteps(training, {0.5, 5, 10, 10}, 0, 100), 50);
   training.checkpoint_every_steps.reset();
   training.checkpoint_every_seconds = 10;
-  assert_int_equal(LayOutSteps(training, {0.5, 5, 10}, 0, 100), 50);
+  assert_int_equal(LayOutSteps(training, {0.5, 5, 10, 10}, 0, 100), 50);
   assert_true(LayOutSteps(training, {0, 0, 0}, 0, 1e300) > 0);  // nonsense does not divide by zero
 }
 

@@ -24,19 +24,15 @@ inline constexpr const char* kOtherText = "/usr/share/common-licenses/Artistic";
 // Records what a run tells; the test's script decides what it asks.
 class ScriptedSession : public train::Session {
  public:
-  struct Written {
-    int64_t step;
-    std::string path;
-    int64_t total_steps;
-    std::optional<double> val_loss;
-  };
-
   // Called at each Poll with the number of polls before it.
   std::function<void(int64_t poll, train::Requests* requests)> script;
+  // Called with each checkpoint that is told, after it was noted.
+  std::function<void(const train::CheckpointReport& report)> written;
   bool acknowledge = true;  // says "saved" for each checkpoint at once
 
   std::vector<MetricRow> rows;
-  std::vector<Written> checkpoints;
+  std::vector<train::CheckpointReport> checkpoints;
+  std::vector<std::pair<int64_t, Status>> failures;
   std::vector<int64_t> total_steps;
   std::vector<std::string> order;  // names of the messages, repetitions left out
   std::vector<std::string> messages;
@@ -63,12 +59,13 @@ class ScriptedSession : public train::Session {
     Note("metrics");
     rows.push_back(row);
   }
-  void CheckpointWritten(int64_t step, std::string_view path, int64_t, int64_t total,
-                         std::optional<double> val_loss) override {
+  void CheckpointWritten(const train::CheckpointReport& report) override {
     Note("checkpoint");
-    checkpoints.push_back({step, std::string(path), total, val_loss});
-    if (acknowledge) now.saved_step = step;
+    checkpoints.push_back(report);
+    if (acknowledge) now.saved_step = report.step;
+    if (written) written(report);
   }
+  void CheckpointFailed(int64_t step, const Status& status) override { failures.push_back({step, status}); }
   void TotalSteps(int64_t total) override { total_steps.push_back(total); }
   void Message(LogLevel, std::string_view text) override { messages.emplace_back(text); }
   void Doing(std::string_view instruction, int64_t, double) override {
@@ -81,6 +78,22 @@ class ScriptedSession : public train::Session {
   void Note(const char* name) {
     if (order.empty() || order.back() != name) order.emplace_back(name);
   }
+};
+
+// Hands out the arena, so that a test can look into it.
+class WatchedDevice : public Device {
+ public:
+  WatchedDevice(Device* device, std::byte** arena) : device_(device), arena_(arena) {}
+  const Capability& capability() const override { return device_->capability(); }
+  Result<std::unique_ptr<Arena>> AllocateArena(int64_t bytes) override {
+    TRAIND_ASSIGN(std::unique_ptr<Arena> arena, device_->AllocateArena(bytes));
+    *arena_ = arena->data();
+    return arena;
+  }
+
+ private:
+  Device* const device_;
+  std::byte** const arena_;
 };
 
 // A task with all directories in a scratch directory of its own.
@@ -135,12 +148,15 @@ class TinyRun {
                              std::optional<train::PaceSeconds> predicted = {}) {
     TRAIND_ASSIGN(const plan::Plan made, MakePlan());
     const train::PaceSeconds planned{made.step_seconds, made.validation_seconds, made.checkpoint_seconds};
-    const train::RunPlan run_plan{made.strategy, made.hash, made.arena_bytes, predicted.value_or(planned),
+    plan::Strategy strategy = made.strategy;
+    strategy.snapshot = strategy.snapshot && snapshot;
+    const train::RunPlan run_plan{strategy, made.hash, made.arena_bytes, predicted.value_or(planned),
                                   made.device.matmul_flops_per_second};
     CpuOptions options;
     options.threads = 1;
     TRAIND_ASSIGN(const std::unique_ptr<Device> device, OpenCpuDevice(options));
-    return train::RunTraining(task, run_plan, {*io, clock, *device, *session, "test"});
+    WatchedDevice watched(device.get(), &arena);
+    return train::RunTraining(task, run_plan, {*io, clock, watched, *session, "test"});
   }
 
   // Makes the next run go on from the newest checkpoint, as another attempt.
@@ -152,6 +168,8 @@ class TinyRun {
   Scratch scratch;
   TrainTask task;
   Io* io = &PosixIo();
+  std::byte* arena = nullptr;  // of the run under way
+  bool snapshot = true;        // false: without room for one
 };
 
 // Rows by step, the newest of each step.

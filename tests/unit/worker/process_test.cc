@@ -46,10 +46,13 @@ void SaysWhatTheContractSays(void**) {
     if (message["type"] == "running") running = message;
   });
   assert_true(Left(attempt, 0));
-  const std::vector<std::string> order = {"hello",   "preparing",  "prepared", "running",
-                                          "metrics", "checkpoint", "metrics",  "checkpoint",
-                                          "metrics", "checkpoint", "finished"};
-  assert_true(attempt.order == order);
+  // Where a checkpoint's message stands among the rows depends on how long it was written in the background.
+  const std::vector<std::string> begin = {"hello", "preparing", "prepared", "running", "metrics"};
+  assert_true(attempt.order.size() >= begin.size() + 2);
+  assert_true(std::equal(begin.begin(), begin.end(), attempt.order.begin()));
+  assert_text(attempt.order[attempt.order.size() - 2], "checkpoint");
+  assert_text(attempt.order.back(), "finished");
+  assert_int_equal(attempt.checkpoints.size(), 3);
   assert_true(hello["pid"].is_number_integer() && hello["version"].is_string());
   assert_true(prepared["data"]["bytes"] == std::filesystem::file_size(testing::kText));
   assert_int_equal(prepared["data"]["documents"].get<int64_t>(), 1);
