@@ -169,9 +169,9 @@ Status Loop::SaveIfDue(bool best) {
 }
 
 Result<bool> Loop::AtBorder(const plan::Instruction& instruction) {
+  TRAIND_TRY(Collect());  // first: it may answer what is asked for
   const Requests requests = environment_.session.Poll();
   if (requests.stop) return false;
-  TRAIND_TRY(Collect());
   if (requests.checkpoint) TRAIND_TRY(AnswerRequest());
   environment_.session.Doing(plan::InstructionText(instruction), step() + 1, deadlines_.Of(instruction.kind));
   return true;
