@@ -49,8 +49,8 @@ std::string Sequences::PlaceOf(int64_t index) const {
   size_t file = 0;
   for (; file + 1 < counts_.size() && index >= counts_[file]; ++file) index -= counts_[file];
   const int64_t token = index * length_;
-  const Document& document = files_[file]->DocumentOf(token);
-  return fmt::format("token {} of {}", token - document.token_begin, document.path);
+  const TokenizedFile& source = files_[file]->FileOf(token);
+  return fmt::format("token {} of {}", token - source.token_begin, source.path);
 }
 
 void Sequences::Read(int64_t index, std::span<int32_t> inputs, std::span<int32_t> targets) {

@@ -7,7 +7,7 @@
 
 namespace traind::train {
 
-std::string Batches::Describe(int64_t first, int64_t end) const {
+std::string Batches::Describe(int64_t first, int64_t end) {
   std::string numbers, places;
   const int64_t named = std::min(end, first + kNamedSequences);
   for (int64_t position = first; position < named; ++position) {

@@ -42,7 +42,7 @@ class Batches {
   // Which data the positions [first, end) are, for messages: "epoch 1, sequences 17, 4, 96 of 120 (token 4352
   // of /data/a.txt, …)"; a weighted mixture has no epochs, but a place in the run. At most kNamedSequences
   // are named.
-  std::string Describe(int64_t first, int64_t end) const;
+  std::string Describe(int64_t first, int64_t end);
 
   // The batch has been trained on.
   void Advance() { position_ += batch_sequences_; }

@@ -92,7 +92,7 @@ TrainTask TaskOf(const Shape& shape, const std::string& directory) {
   task.training.target.steps = shape.steps;
   task.training.checkpoint_every_steps = shape.every;
   task.training.keep_checkpoints = 2;
-  task.data = {"text", {kText}, DataFormat::kText};
+  task.data = DataSpec{"text", {kText}, DataFormat::kText, "text"};
   task.cache_directory = directory + "/cache";
   task.checkpoint_directory = directory + "/checkpoints";
   return task;
