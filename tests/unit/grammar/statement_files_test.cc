@@ -56,9 +56,11 @@ void FirstGroupParsesAndRoundTrips(void**) {
 void LaterGroupsAreSyntaxErrors(void**) {
   std::map<std::string, std::string> groups = ReadGroups();
   const std::vector<std::string> well_formed = {
-      "TRAIN TOKENIZER t16k FROM lic USING (vocab_size=16000)", "CREATE TOKENIZER gpt2 FROM 'tokenizer.json'",
+      "TRAIN TOKENIZER t16k FROM lic USING (vocab_size=16000)",
+      "CREATE TOKENIZER gpt2 FROM 'tokenizer.json'",
       "CREATE MODEL bpe ARCHITECTURE llama WITH (tokenizer=t16k, hidden_size=64)",
-      "IMPORT MODEL q FROM 'hf-dir'", "EXPORT MODEL q@1 TO 'out' FORMAT safetensors",
+      "IMPORT MODEL q FROM 'hf-dir'",
+      "EXPORT MODEL q@1 TO 'out' FORMAT safetensors",
       "TRAIN MODEL tiny FROM lic WEIGHT 0.7, web WEIGHT 0.3 FOR 20B TOKENS",
       "TRAIN MODEL tiny FROM lic FOR 20B TOKENS ON GPU n1:0, n1:1",
       "SELECT node, type, fits, peak_bytes, step_ms FROM plans('TRAIN MODEL tiny FROM lic FOR 100 STEPS')"};
