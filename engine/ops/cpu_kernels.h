@@ -79,6 +79,10 @@ struct CpuKernels {
   // a and b in bf16, c in bf16 or fp32 as the shape says.
   void (*matmul_bf16)(int threads, const MatmulShape& shape, const Bfloat16* a, const Bfloat16* b, void* c,
                       char* workspace);
+  // to[column, row] = from[row, column]; rows of `from` are `stride` elements apart, those of `to` lie
+  // together.
+  void (*turn)(int threads, int64_t rows, int64_t columns, int64_t stride, const Bfloat16* from,
+               Bfloat16* to);
   void (*round)(int threads, int64_t elements, const float* x, Bfloat16* y);
   double (*square_norm)(int threads, int64_t elements, const float* x);
   // `rounded` may be null.

@@ -77,10 +77,30 @@ void Multiply(int threads, const MatmulShape& s, const Bfloat16* a, const Bfloat
   }
 }
 
+// By way of a tile, so that both sides are read and written in whole cache lines.
+void Turn(int threads, int64_t rows, int64_t columns, int64_t stride, const Bfloat16* from, Bfloat16* to) {
+  constexpr int64_t kTile = 32;
+  const int64_t down = (rows + kTile - 1) / kTile, across = (columns + kTile - 1) / kTile;
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+  for (int64_t unit = 0; unit < down * across; ++unit) {
+    const int64_t row = unit % down * kTile, column = unit / down * kTile;
+    const int64_t height = Min(kTile, rows - row), width = Min(kTile, columns - column);
+    Bfloat16 tile[kTile][kTile];
+    for (int64_t r = 0; r < height; ++r) {
+      const Bfloat16* line = from + (row + r) * stride + column;
+      for (int64_t c = 0; c < width; ++c) tile[c][r] = line[c];
+    }
+    for (int64_t c = 0; c < width; ++c) {
+      __builtin_memcpy(to + (column + c) * rows + row, tile[c], (size_t)height * sizeof(Bfloat16));
+    }
+  }
+}
+
 }  // namespace
 
 void InstallMatmulBf16(CpuKernels& table) {
   table.matmul_bf16 = Multiply;
+  table.turn = Turn;
 }
 
 }  // namespace traind::ops::TRAIND_KERNELS

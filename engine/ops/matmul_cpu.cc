@@ -20,6 +20,7 @@ constexpr int64_t kColumns = 1024;
 constexpr int64_t kDepth = 256;
 constexpr int64_t kPanelA = kRows * kDepth, kPanelB = kColumns * kDepth;
 static_assert((kPanelA + kPanelB) * 4 <= LinearWorkspaceBytes(1));
+static_assert(2 * (kPanelA + kPanelB) * 4 <= LinearWorkspaceBytes(2));
 
 int64_t Min(int64_t a, int64_t b) {
   return a < b ? a : b;
@@ -115,22 +116,34 @@ void MultiplyPanel(const MatmulShape& s, const Step& step, int64_t row, int64_t 
   }
 }
 
-// Every thread runs this; work is shared inside.
-void RunStep(const MatmulShape& s, const Step& step, const float* a, const float* b, float* panel_b,
-             float* panel_a, float* c) {
+// Every thread runs these; work is shared inside.
+void PackB(const MatmulShape& s, const Step& step, const float* b, float* panel_b) {
   const Strides stride = s.transpose_b == Transpose::kNo ? Strides{1, s.n} : Strides{s.k, 1};
   const int64_t slices = Parts(step.columns, kSliceColumns);
-#pragma omp for schedule(static)
+#pragma omp for schedule(static) nowait
   for (int64_t slice = 0; slice < slices; ++slice) {
     const int64_t column = slice * kSliceColumns;
     PackSlice<kSliceColumns>(b + (step.column + column) * stride.along + step.depth_at * stride.depth, stride,
                              Min(kSliceColumns, step.columns - column), step.depth,
                              panel_b + column * step.depth);
   }
-  // Few rows: the threads divide the columns too.
-  const int64_t panels = Parts(s.m, kRows), threads = omp_get_num_threads();
-  const int64_t shares = Min(slices, panels >= threads ? 1 : Parts(threads, panels));
-#pragma omp for schedule(static)
+}
+
+// The threads divide the rows, slice by slice, so that each has as many as the others; where there are few
+// rows, panels of them and columns.
+void MultiplyStep(const MatmulShape& s, const Step& step, const float* a, const float* panel_b,
+                  float* panel_a, float* c) {
+  const int64_t slices = Parts(step.columns, kSliceColumns), row_slices = Parts(s.m, kSliceRows);
+  const int64_t panels = Parts(s.m, kRows), threads = omp_get_num_threads(), thread = omp_get_thread_num();
+  if (panels >= threads) {
+    const int64_t end = Min(s.m, row_slices * (thread + 1) / threads * kSliceRows);
+    for (int64_t row = row_slices * thread / threads * kSliceRows; row < end; row += kRows) {
+      MultiplyPanel(s, step, row, Min(kRows, end - row), 0, slices, a, panel_b, panel_a, c);
+    }
+    return;
+  }
+  const int64_t shares = Min(slices, Parts(threads, panels));
+#pragma omp for schedule(static) nowait
   for (int64_t unit = 0; unit < panels * shares; ++unit) {
     const int64_t row = unit / shares * kRows, share = unit % shares;
     MultiplyPanel(s, step, row, Min(kRows, s.m - row), slices * share / shares, slices * (share + 1) / shares,
@@ -138,18 +151,30 @@ void RunStep(const MatmulShape& s, const Step& step, const float* a, const float
   }
 }
 
+// While a panel of b is worked on, the next is packed into another place, so that threads wait for each other
+// once a step. One thread waits for nobody and does with one place.
 void Multiply(int threads, const MatmulShape& shape, const float* a, const float* b, float* c,
               char* workspace) {
-  auto* panel_b = (float*)workspace;
+  const int64_t depths = Parts(shape.k, kDepth), steps = depths * Parts(shape.n, kColumns);
+  const int64_t places = threads > 1 ? 2 : 1;
+  auto* const panels_b = (float*)workspace;
+  const auto step_at = [&](int64_t i) {
+    const int64_t column = i / depths * kColumns, depth = i % depths * kDepth;
+    return Step{column, Min(kColumns, shape.n - column), depth, Min(kDepth, shape.k - depth),
+                shape.accumulate || depth > 0};
+  };
 #pragma omp parallel num_threads(threads) if (threads > 1)
   {
-    float* panel_a = panel_b + kPanelB + omp_get_thread_num() * kPanelA;
-    for (int64_t column = 0; column < shape.n; column += kColumns) {
-      for (int64_t depth = 0; depth < shape.k; depth += kDepth) {
-        const Step step = {column, Min(kColumns, shape.n - column), depth, Min(kDepth, shape.k - depth),
-                           shape.accumulate || depth > 0};
-        RunStep(shape, step, a, b, panel_b, panel_a, c);
-      }
+    float* const panel_a = panels_b + places * kPanelB + omp_get_thread_num() * kPanelA;
+    if (places > 1) {
+      PackB(shape, step_at(0), b, panels_b);
+#pragma omp barrier
+    }
+    for (int64_t i = 0; i < steps; ++i) {
+      const int64_t packed = places > 1 ? i + 1 : i;
+      if (packed < steps) PackB(shape, step_at(packed), b, panels_b + packed % places * kPanelB);
+      MultiplyStep(shape, step_at(i), a, panels_b + i % places * kPanelB, panel_a, c);
+#pragma omp barrier
     }
   }
 }

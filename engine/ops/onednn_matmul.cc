@@ -134,7 +134,7 @@ Result<bool> OnednnMatmul::Multiply(const MatmulShape& shape, int threads, const
   const WithThreads with_threads(threads);
   try {
     const Product& product = impl_->Find(shape, threads);
-    if (product.scratch_bytes < 0) return false;
+    if (product.scratch_bytes < 0 || product.scratch_bytes > workspace.bytes) return false;
     const dnnl_status_t status = Run(product, impl_->stream, a, b, c, workspace.data);
     if (status != dnnl_success) throw dnnl::error(status, "the product failed");
     return true;

@@ -20,8 +20,8 @@ class OnednnMatmul {
   OnednnMatmul& operator=(const OnednnMatmul&) = delete;
 
   // False, and nothing is done, if oneDNN's kernel for it allocates its own scratch, or wants more of it than
-  // LinearWorkspaceBytes(threads): where it divides a sum over threads it may ask for gigabytes.
-  // OUT_OF_MEMORY or INTERNAL, with oneDNN's words, if it fails.
+  // the workspace or LinearWorkspaceBytes(threads) has: where it divides a sum over threads it may ask for
+  // gigabytes. OUT_OF_MEMORY or INTERNAL, with oneDNN's words, if it fails.
   Result<bool> Multiply(const MatmulShape& shape, int threads, const void* a, const void* b, void* c,
                         Workspace workspace);
 

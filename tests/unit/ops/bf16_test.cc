@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/device/cpu/cpu_device.h"
 #include "engine/ops/adamw.h"
 #include "engine/ops/attention.h"
 #include "engine/ops/bias.h"
@@ -202,6 +203,26 @@ void Linear(void**) {
   }
 }
 
+// So many outputs that their gradient is turned part by part, over more rows than one part holds.
+void LongHead(void**) {
+  const ops::LinearShape shape = {1030, 2, 8200};
+  const Values dy = Halves(RandomValues(shape.rows * shape.outputs, 1)).values();
+  const Values x = Halves(RandomValues(shape.rows * shape.inputs, 2)).values();
+  Values expected = reference::LinearBackwardWeight(shape, dy, x);
+  for (double& value : expected) value += 1;
+  for (const int threads : {1, 2}) {
+    OpRun run = OpenOpRun(WidestInstructionSet(), threads, true);
+    Halves rounded_dy(dy), rounded_x(x);
+    Tensor dweight(Ones(shape.inputs * shape.outputs));
+    Tensor storage(LinearWorkspaceBytes(threads) / 4);
+    const Workspace exactly = {reinterpret_cast<std::byte*>(storage.data()), LinearWorkspaceBytes(threads)};
+    assert_ok(ops::LinearBackwardWeight(*run.context, shape, rounded_dy.data(), rounded_x.data(),
+                                        dweight.data(), exactly));
+    assert_close(dweight, expected, kSums);
+    assert_true(storage.guards_intact());
+  }
+}
+
 void Bias(void**) {
   const ops::BiasShape shape = {70, 300};
   ForEachVariant([&](OpRun& run) {
@@ -324,6 +345,7 @@ int main() {
       cmocka_unit_test(traind::RmsNorm),
       cmocka_unit_test(traind::LayerNorm),
       cmocka_unit_test(traind::Linear),
+      cmocka_unit_test(traind::LongHead),
       cmocka_unit_test(traind::Bias),
       cmocka_unit_test(traind::Activations),
       cmocka_unit_test(traind::RopeAndAttention),
