@@ -79,7 +79,8 @@ struct FollowOutcome {
   // a pool thread whenever there may be more; nothing new is an empty result.
   std::function<Result<std::vector<std::vector<Cell>>>(Reader& reader, int64_t* after)> next;
 };
-// A synchronous run in a worker (GENERATE, EVALUATE, IMPORT, EXPORT, CREATE and TRAIN TOKENIZER): its "result" message becomes the reply.
+// A synchronous run in a worker (GENERATE, EVALUATE, IMPORT, EXPORT, CREATE and TRAIN TOKENIZER): its
+// "result" message becomes the reply.
 struct WorkerOutcome {
   Json task;  // the first message to the worker
   // Makes the reply of the worker's result, and takes over what it has made, on a pool thread. Without it the

@@ -402,7 +402,8 @@ struct Select {
 
 using Statement =
     std::variant<CreateModel, CreateDataset, CreateTokenizer, DropModel, DropDataset, DropTokenizer,
-                 DescribeModel, DescribeDataset, DescribeTokenizer, Show, ShowCreate, Train, TrainTokenizer, Explain, ExplainJob, Evaluate, Generate, ImportModel, ExportModel,
-                 JobVerb, AlterJob, WaitForJob, Help, Set, Reset, Let, Assert, Include, Select>;
+                 DescribeModel, DescribeDataset, DescribeTokenizer, Show, ShowCreate, Train, TrainTokenizer,
+                 Explain, ExplainJob, Evaluate, Generate, ImportModel, ExportModel, JobVerb, AlterJob,
+                 WaitForJob, Help, Set, Reset, Let, Assert, Include, Select>;
 
 }  // namespace traind::grammar

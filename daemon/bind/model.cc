@@ -244,7 +244,8 @@ std::string ModelDifference(const ModelSpec& existing, const ModelSpec& wanted) 
   const Json want = ModelToJson(wanted);
   std::string difference;
   for (const auto& [key, value] : want.items()) {
-    if (!have.contains(key) || have.at(key) == value || key == "tokenizer_id" || key == "end_of_text") continue;
+    if (!have.contains(key) || have.at(key) == value || key == "tokenizer_id" || key == "end_of_text")
+      continue;
     difference += fmt::format("{}{} is {}, not {}", difference.empty() ? "" : "; ", key, Text(have.at(key)),
                               Text(value));
   }

@@ -85,8 +85,8 @@ Result<Outcome> Run(const grammar::TrainTokenizer& statement, const Context& con
     }
     TRAIND_ASSIGN(BoundData data, BindSource(source, context));
     if (IsTokenized(data.spec.format)) {
-      return Status(ErrorCode::INVALID_OPTION,
-                    fmt::format("{} holds tokens ({}), not text", data.spec.name, DataFormatName(data.spec.format)))
+      return Status(ErrorCode::INVALID_OPTION, fmt::format("{} holds tokens ({}), not text", data.spec.name,
+                                                           DataFormatName(data.spec.format)))
           .At(source.value.position);
     }
     wanted.task.data.push_back(std::move(data.spec));

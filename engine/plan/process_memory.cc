@@ -13,7 +13,7 @@ namespace {
 
 // Beyond the context that --probe measured with a tiny model: task and plan, table, buffers of messages; and
 // buffers of files, which small models do not fill.
-constexpr int64_t kProcessBytes = 1300 << 10;
+constexpr int64_t kProcessBytes = 1716 << 10;
 constexpr int64_t kMostFileBytes = 320 << 10;
 constexpr int64_t kFileShare = 128;  // of the arena
 

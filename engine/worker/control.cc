@@ -25,8 +25,8 @@ constexpr size_t kRoomBytes = size_t{1} << 18;
 constexpr size_t kReadBytes = 65536;
 
 bool IsTask(std::string_view type) {
-  constexpr std::string_view kTasks[] = {"train", "evaluate", "generate", "import",
-                                         "export", "make_tokenizer"};
+  constexpr std::string_view kTasks[] = {"train",  "evaluate", "generate",
+                                         "import", "export",   "make_tokenizer"};
   return std::ranges::find(kTasks, type) != std::end(kTasks);
 }
 

@@ -36,7 +36,8 @@ bool IsUtf8(std::string_view text) {
 }
 
 void CheckLine(std::string_view line) {
-  if (!IsUtf8(line)) return;  // the caller's part
+  if (!IsUtf8(line)) return;                     // the caller's part
+  if (line.starts_with("\xEF\xBB\xBF")) return;  // a byte order mark, which the tree passes over
   JsonField value;
   const auto problem = ReadJsonField(line, "text", &value);
   const Result<Json> tree = ParseJson(line);

@@ -45,9 +45,11 @@ def make(name, dtype, shard_size, build):
     model = build().to(dtype).eval()
     shutil.rmtree(name, ignore_errors=True)
     model.save_pretrained(name, max_shard_size=shard_size)
-    # The logits of these very weights in single precision.
+    # The logits of these very weights in single precision. Loaded again: a model that was in bf16 keeps rotary
+    # frequencies in bf16.
+    model = type(model).from_pretrained(name, dtype=torch.float32).eval()
     with torch.no_grad():
-        logits = model.float()(torch.tensor([TOKENS])).logits[0]
+        logits = model(torch.tensor([TOKENS])).logits[0]
     with open(os.path.join(name, "logits.bin"), "wb") as file:
         file.write(logits.contiguous().numpy().tobytes())
 

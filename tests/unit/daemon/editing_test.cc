@@ -81,7 +81,7 @@ void words_complete_what_is_begun(void**) {
   Fixture fixture;
   assert_text(fixture.After("CREATE MO"), "7: keyword:MODEL");
   assert_text(fixture.After("create mo"), "7: keyword:MODEL");
-  assert_text(fixture.After("CREATE "), "7: keyword:DATASET keyword:MODEL keyword:OR");
+  assert_text(fixture.After("CREATE "), "7: keyword:DATASET keyword:MODEL keyword:OR keyword:TOKENIZER");
   assert_text(fixture.After("SHOW JOBS; DROP MODEL ti"), "22: model:Titan model:tiny");
   assert_text(fixture.After("CREATE MODEL m LIKE o"), "20: model:other");
   assert_text(fixture.After("SELECT * FROM sys_jo"), "14: view:sys_job_settings view:sys_jobs");

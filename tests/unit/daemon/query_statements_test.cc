@@ -229,7 +229,7 @@ void HelpKnowsItsWords(void**) {
   assert_true(Fixture::Item(train, "synopsis").starts_with("TRAIN"));
   assert_true(Fixture::Item(train, "learning_rate").find("3e-4") != std::string::npos);
   assert_true(Fixture::Item(fixture.Do("HELP create model"), "hidden_size") != "(none)");
-  assert_int_equal(fixture.Do("HELP CREATE").rows.size(), 5);
+  assert_int_equal(fixture.Do("HELP CREATE").rows.size(), 6);
   assert_true(Fixture::Item(fixture.Do("HELP output_rows"), "output_rows") != "(none)");
   assert_true(Fixture::Item(fixture.Do("HELP NO_SUCH_MODEL"), "NO_SUCH_MODEL").find("exit code 1") !=
               std::string::npos);

@@ -142,7 +142,8 @@ void a_pattern_that_backtracks_for_ever_is_stopped(void**) {
     const Status status = tokenizer.Encode(std::string(60, 'a') + std::string(60, ','), &ids);
     if (!status.ok()) assert_code(status, ErrorCode::TEXT_NOT_TOKENIZABLE);
   }
-  auto parts = ParseHfTokenizer(With("/pre_tokenizer/pretokenizers/0/pattern", R"({"Regex": "(a+)+[!?]"})"), "");
+  auto parts =
+      ParseHfTokenizer(With("/pre_tokenizer/pretokenizers/0/pattern", R"({"Regex": "(a+)+[!?]"})"), "");
   const HfTokenizer tokenizer(*std::move(parts));
   std::vector<TokenId> ids;
   const Status status = tokenizer.Encode(std::string(60, 'a') + "b", &ids);

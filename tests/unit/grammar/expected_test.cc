@@ -102,8 +102,9 @@ void ListsAreExact(void**) {
 }
 
 constexpr std::string_view kStatements =
-    "ALTER | ASSERT | CANCEL | CHECKPOINT | CREATE | DESCRIBE | DROP | EVALUATE | EXPLAIN | GENERATE | HELP "
-    "| INCLUDE | "
+    "ALTER | ASSERT | CANCEL | CHECKPOINT | CREATE | DESCRIBE | DROP | EVALUATE | EXPLAIN | EXPORT | "
+    "GENERATE | HELP "
+    "| IMPORT | INCLUDE | "
     "LET | PAUSE | RESET | RESUME | RETRY | SELECT | SET | SHOW | TRAIN | WAIT | WITH";
 
 void AfterEachWord(void**) {

@@ -53,7 +53,8 @@ void RefusesTokensBeyondTheVocabulary(void**) {
   const int32_t tokens[] = {0, 0};
   assert_code(ops::EmbeddingForward(*run.context, {0, 4, 2}, tokens, weight.data(), y.data()),
               ErrorCode::INTERNAL);
-  assert_code(ops::EmbeddingForward<float>(*run.context, {2, 4, 2}, tokens, nullptr, y.data()), ErrorCode::INTERNAL);
+  assert_code(ops::EmbeddingForward<float>(*run.context, {2, 4, 2}, tokens, nullptr, y.data()),
+              ErrorCode::INTERNAL);
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ void RefusesPositionsBeyondTheTable(void**) {
     assert_code(ops::PositionBackwardWeight(*run.context, bad, x.data(), weight.data()), ErrorCode::INTERNAL);
   }
   assert_true(x == Tensor(Values(8, 5.0)));
-  assert_code(ops::PositionForward<float>(*run.context, {1, 4, 4, 2, 0}, nullptr, x.data()), ErrorCode::INTERNAL);
+  assert_code(ops::PositionForward<float>(*run.context, {1, 4, 4, 2, 0}, nullptr, x.data()),
+              ErrorCode::INTERNAL);
 }
 
 }  // namespace

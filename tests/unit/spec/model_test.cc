@@ -278,7 +278,8 @@ void json_without_a_field_is_refused(const ModelSpec& model) {
   for (const auto& [key, value] : whole.items()) {
     Json object = whole;
     object.erase(key);
-    assert_false(ModelFromJson(object).ok());
+    // Models that were kept before there were tokenizers have neither of these.
+    if (key != "tokenizer_id" && key != "end_of_text") assert_false(ModelFromJson(object).ok());
     object[key] = Json::array();
     assert_false(ModelFromJson(object).ok());
   }

@@ -38,6 +38,7 @@ void LogitsAreThoseOfTransformers(void**) {
       }
     }
     assert_true(largest > 0.1);
+    if (worst > 1e-5) print_error("%s: worst %g\n", name, worst);
     assert_true(worst <= 1e-5);
   }
 }

@@ -54,10 +54,10 @@ void SaysWhatTheContractSays(void**) {
   assert_text(attempt.order.back(), "finished");
   assert_int_equal(attempt.checkpoints.size(), 3);
   assert_true(hello["pid"].is_number_integer() && hello["version"].is_string());
-  assert_true(prepared["data"]["bytes"] == std::filesystem::file_size(testing::kText));
-  assert_int_equal(prepared["data"]["documents"].get<int64_t>(), 1);
+  assert_true(prepared["data"][0]["bytes"] == std::filesystem::file_size(testing::kText));
+  assert_int_equal(prepared["data"][0]["documents"].get<int64_t>(), 1);
   assert_int_equal(prepared["total_steps"].get<int64_t>(), 20);
-  assert_true(prepared["validation"]["tokens"] == std::filesystem::file_size(testing::kOtherText));
+  assert_true(prepared["validation"][0]["tokens"] == std::filesystem::file_size(testing::kOtherText));
   assert_true(running["plan_hash"] == run.task.plan["hash"]);
   assert_int_equal(running["start_step"].get<int64_t>(), 0);
   assert_int_equal(attempt.rows.size(), 20);
