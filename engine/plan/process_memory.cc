@@ -59,9 +59,9 @@ int64_t ProcessBytes(const MemoryTable& table) {
   return kProcessBytes + std::min(kMostFileBytes, table.arena_bytes / kFileShare) + TailCodeBytes(table);
 }
 
-// Of one token file. A worker gives pages back when it has touched half of kMaxResidentDataBytes; faults
-// bring in more pages than it touches.
-constexpr int64_t kMostMappedBytes = kMaxResidentDataBytes / 8 * 7;
+// Of one data set. A worker gives its pages back when it may have made half of kMaxResidentDataBytes
+// resident, with what faults bring in around the pages that it touches (engine/data/sequences.cc).
+constexpr int64_t kMostMappedBytes = kMaxResidentDataBytes / 2;
 
 int64_t MappedBytes(std::optional<int64_t> tokens, int64_t vocab_size) {
   return tokens ? std::min(kMostMappedBytes, SaturatingMultiply(*tokens, TokenBytes(vocab_size)))

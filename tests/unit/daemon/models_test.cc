@@ -261,7 +261,7 @@ void BadFilesPointAtThemselves(void**) {
   assert_text(fixture.Error(head + "'" + std::string(4200, 'a') + "' FORMAT text"), "INVALID_OPTION 35");
   assert_text(fixture.Error("CREATE DATASET web FROM 'data.txt' FORMAT parquet"), "UNKNOWN_FORMAT 43");
   assert_text(fixture.Error("CREATE DATASET web FROM 'data.txt' FORMAT text WITH (text_field='a')"),
-              "UNKNOWN_OPTION 54");
+              "INVALID_OPTION 54");
 }
 
 void CheckingChangesNothing(void**) {

@@ -103,8 +103,7 @@ void ListsAreExact(void**) {
 
 constexpr std::string_view kStatements =
     "ALTER | ASSERT | CANCEL | CHECKPOINT | CREATE | DESCRIBE | DROP | EVALUATE | EXPLAIN | EXPORT | "
-    "GENERATE | HELP "
-    "| IMPORT | INCLUDE | "
+    "GENERATE | HELP | IMPORT | INCLUDE | "
     "LET | PAUSE | RESET | RESUME | RETRY | SELECT | SET | SHOW | TRAIN | WAIT | WITH";
 
 void AfterEachWord(void**) {
@@ -127,7 +126,7 @@ void AfterEachWord(void**) {
   AssertExpected("CREATE TOKENIZER t FROM 'f'", "WITH | ;");
   AssertExpected("TRAIN OR REPLACE", "TOKENIZER");
   AssertExpected("TRAIN TOKENIZER t", "FROM | USING");
-  AssertExpected("TRAIN TOKENIZER t FROM d", "USING | , | ;");
+  AssertExpected("TRAIN TOKENIZER t FROM d", "USING | WEIGHT | , | ;");
   AssertExpected("DROP MODEL m", "WITH | ;");
   AssertExpected("TRAIN", "IF | MODEL | OR | TOKENIZER");
   AssertExpected("TRAIN IF NOT EXISTS", "MODEL | TOKENIZER");
