@@ -13,7 +13,7 @@ namespace {
 
 // Beyond the context that --probe measured with a tiny model: task and plan, table, buffers of messages; and
 // buffers of files, which small models do not fill.
-constexpr int64_t kProcessBytes = 1716 << 10;
+constexpr int64_t kProcessBytes = 1748 << 10;
 constexpr int64_t kMostFileBytes = 320 << 10;
 constexpr int64_t kFileShare = 128;  // of the arena
 
@@ -60,8 +60,9 @@ int64_t ProcessBytes(const MemoryTable& table) {
 }
 
 // Of one data set. A worker gives its pages back when it may have made half of kMaxResidentDataBytes
-// resident, with what faults bring in around the pages that it touches (engine/data/sequences.cc).
-constexpr int64_t kMostMappedBytes = kMaxResidentDataBytes / 2;
+// resident, with what faults bring in around the pages that it touches (engine/data/sequences.cc); its index
+// comes on top.
+constexpr int64_t kMostMappedBytes = kMaxResidentDataBytes / 2 + (128 << 10);
 
 int64_t MappedBytes(std::optional<int64_t> tokens, int64_t vocab_size) {
   return tokens ? std::min(kMostMappedBytes, SaturatingMultiply(*tokens, TokenBytes(vocab_size)))
