@@ -22,6 +22,14 @@ void* Allocate(std::size_t bytes) {
   return memory;
 }
 
+void* AllocateOrNull(std::size_t bytes) noexcept {
+  try {
+    return Allocate(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 void Free(void* memory) {
   if (counting && memory != nullptr) --live;
   std::free(memory);
@@ -29,11 +37,18 @@ void Free(void* memory) {
 
 }  // namespace
 
+// All forms that our code reaches: a sanitizer's own would not match these.
 void* operator new(std::size_t bytes) {
   return Allocate(bytes);
 }
 void* operator new[](std::size_t bytes) {
   return Allocate(bytes);
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return AllocateOrNull(bytes);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return AllocateOrNull(bytes);
 }
 void operator delete(void* memory) noexcept {
   Free(memory);
