@@ -88,11 +88,11 @@ class LintTest(unittest.TestCase):
             self.assertEqual(len(self.problems(path, text)), 1, path)
 
     def test_forbidden_words(self):
-        for text in ["// TO" + "DO: later", "// FIX" + "ME", "// see /wo" + "rk/main", "int x; // a place" + "holder for it", "// St" + "ub.",
+        for text in ["// TO" + "DO: later", "// FIX" + "ME", f"// see {self.root}/main", "int x; // a place" + "holder for it", "// St" + "ub.",
                      "// not yet imple" + "mented"]:
             self.assertEqual(len(self.problems("engine/base/a.h", OPENING + text + "\n")), 1, text)
             self.assertEqual(len(self.problems("docs/a.md", text + "\n")), 1, text)
-        for text in ["// homework/main", "// todo_list", "// mkdtemp(\"XXXXXX\")", "// a/work/b", "// bool placeholder = true;"]:
+        for text in ["// homework/main", "// todo_list", "// mkdtemp(\"XXXXXX\")", "// see /usr/share/doc", "// bool placeholder = true;"]:
             self.assertEqual(self.problems("engine/base/a.h", OPENING + text + "\n"), [], text)
 
     def test_whitespace(self):
