@@ -11,12 +11,13 @@
 #include "engine/spec/training.h"
 #include "engine/tensor/bfloat16.h"
 #include "tests/support/test.h"
+#include "tests/unit/model/golden_models.h"
 #include "tests/unit/model/model_fixture.h"
 
 namespace traind::model {
 namespace {
 
-constexpr int64_t kLength = 24, kSteps = 100;
+constexpr int64_t kLength = kGoldenLength, kSteps = 100;
 
 std::vector<double> Losses(const std::string& model) {
   const char* source = std::getenv("TRAIND_SOURCE");
@@ -29,32 +30,6 @@ std::vector<double> Losses(const std::string& model) {
   }
   assert_int_equal(losses.size(), kSteps);
   return losses;
-}
-
-ModelSpec Llama(bool tied) {
-  ModelSpec model;
-  model.hidden_size = 32;
-  model.num_hidden_layers = 2;
-  model.num_attention_heads = 4;
-  model.num_key_value_heads = 2;
-  model.intermediate_size = 48;
-  model.vocab_size = 96;
-  model.max_position_embeddings = kLength;
-  model.tie_word_embeddings = tied;
-  return model;
-}
-
-ModelSpec Gpt2() {
-  ModelSpec model;
-  model.architecture = Architecture::kGpt2;
-  model.hidden_size = 32;
-  model.num_hidden_layers = 2;
-  model.num_attention_heads = model.num_key_value_heads = 4;
-  model.intermediate_size = 128;
-  model.vocab_size = 96;
-  model.max_position_embeddings = 32;
-  model.tie_word_embeddings = true;
-  return model;
 }
 
 ops::AdamwSettings SettingsAt(int64_t step, double square_norm) {
@@ -76,10 +51,10 @@ void LossesAgreeWithPytorch(void**) {
     ModelSpec model;
     plan::Strategy strategy;
   };
-  const Case cases[] = {{"llama_untied", Llama(false), {4, 1}},
-                        {"llama_tied", Llama(true), {2, 2}},
-                        {"gpt2", Gpt2(), {4, 1}},
-                        {"gpt2", Gpt2(), {1, 4}}};
+  const Case cases[] = {{"llama_untied", GoldenLlama(false), {4, 1}},
+                        {"llama_tied", GoldenLlama(true), {2, 2}},
+                        {"gpt2", GoldenGpt2(), {4, 1}},
+                        {"gpt2", GoldenGpt2(), {1, 4}}};
   for (const Case& c : cases) {
     const std::vector<double> golden = Losses(c.name);
     ModelFixture fixture(c.model, c.strategy, {.sequence_length = kLength, .precision = Precision::kBf16});

@@ -10,13 +10,14 @@
 
 #include "engine/spec/training.h"
 #include "tests/support/test.h"
+#include "tests/unit/model/golden_models.h"
 #include "tests/unit/model/model_fixture.h"
 
 namespace traind::model {
 namespace {
 
 constexpr int64_t kSteps = 100;
-constexpr int64_t kLength = 24;
+constexpr int64_t kLength = kGoldenLength;
 
 struct Golden {
   std::vector<double> losses;
@@ -38,32 +39,6 @@ Golden Load(const std::string& name) {
   golden.gradient.resize((bytes.size() - rest) / sizeof(float));
   std::memcpy(golden.gradient.data(), bytes.data() + rest, golden.gradient.size() * sizeof(float));
   return golden;
-}
-
-ModelSpec GoldenLlama(bool tied) {
-  ModelSpec model;
-  model.hidden_size = 32;
-  model.num_hidden_layers = 2;
-  model.num_attention_heads = 4;
-  model.num_key_value_heads = 2;
-  model.intermediate_size = 48;
-  model.vocab_size = 96;
-  model.max_position_embeddings = kLength;
-  model.tie_word_embeddings = tied;
-  return model;
-}
-
-ModelSpec GoldenGpt2() {
-  ModelSpec model;
-  model.architecture = Architecture::kGpt2;
-  model.hidden_size = 32;
-  model.num_hidden_layers = 2;
-  model.num_attention_heads = model.num_key_value_heads = 4;
-  model.intermediate_size = 128;
-  model.vocab_size = 96;
-  model.max_position_embeddings = 32;  // more than are used
-  model.tie_word_embeddings = true;
-  return model;
 }
 
 struct Case {
