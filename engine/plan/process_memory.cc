@@ -13,7 +13,7 @@ namespace {
 
 // Beyond the context that --probe measured with a tiny model: task and plan, table, buffers of messages; and
 // buffers of files, which small models do not fill.
-constexpr int64_t kProcessBytes = 1748 << 10;
+constexpr int64_t kProcessBytes = 2196 << 10;
 constexpr int64_t kMostFileBytes = 320 << 10;
 constexpr int64_t kFileShare = 128;  // of the arena
 
@@ -23,7 +23,7 @@ struct TailCode {
   int64_t unit;
   int64_t bytes;
 };
-constexpr TailCode kTailCode[] = {{16, 80 << 10}, {64, 20 << 10}};
+constexpr TailCode kTailCode[] = {{16, 64 << 10}, {64, 20 << 10}};
 
 int64_t TailCodeBytes(int64_t extent) {
   for (const TailCode& code : kTailCode) {

@@ -204,7 +204,7 @@ void LargeDataStaysOutside(void**) {
   const Result<DeviceSpec> device = Probe();
   assert_ok(device);
   TinyRun run;
-  Configure(kConfigurations[2], &run.task);
+  Configure(kConfigurations[4], &run.task);
   run.task.training.target.steps = 40;
   run.task.training.checkpoint_every_steps = 100;
   const std::string path = run.scratch / "large.txt";
@@ -216,7 +216,7 @@ void LargeDataStaysOutside(void**) {
   }
   run.task.data.parts[0].data.patterns = {path};
   const plan::Plan plan =
-      PlanOf(run, *device, static_cast<int64_t>(std::filesystem::file_size(path)), kConfigurations[2]);
+      PlanOf(run, *device, static_cast<int64_t>(std::filesystem::file_size(path)), kConfigurations[4]);
   run.task.plan = plan::PlanToJson(plan);
   const double error = Compare("large ", plan, PeakOf(run.task));
   assert_true(error >= 0);
