@@ -5,7 +5,8 @@ target_include_directories(traind_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJ
 target_compile_options(traind_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
   $<$<COMPILE_LANGUAGE:CXX>:-Wno-sign-conversion> -fno-math-errno)
 if(TRAIND_SANITIZE)
-  target_compile_options(traind_options INTERFACE -fsanitize=${TRAIND_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  # With -O2, instrumented code takes half as long again to compile.
+  target_compile_options(traind_options INTERFACE -O1 -fsanitize=${TRAIND_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(traind_options INTERFACE -fsanitize=${TRAIND_SANITIZE})
   # GCC 12 reports false positives of these under the sanitizers' instrumentation.
   target_compile_options(traind_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds>)
