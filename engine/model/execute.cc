@@ -45,11 +45,17 @@ class Operands {
     return {Address(operand), operand == nullptr ? 0 : operand->bytes};
   }
 
+  // Whether a gradient begins with this call: what lies there is of the step before.
+  bool Begins(Role role) const {
+    const Operand* operand = call_.Find(role);
+    return operand != nullptr && operand->access == Access::kAccumulate && execution_.first_micro_batch;
+  }
+
   // The gradient of a weight or bias, to which an operator adds: zeroed first where it begins.
   Result<float*> GradientToAddTo(Role role = Role::kWeightGradient) const {
-    const Operand* operand = call_.Find(role);
     float* gradient = Float(role);
-    if (gradient != nullptr && operand->access == Access::kAccumulate && execution_.first_micro_batch) {
+    if (Begins(role)) {
+      const Operand* operand = call_.Find(role);
       TRAIND_TRY(ops::Fill(execution_.context, operand->bytes / 4, 0.0F, gradient));
     }
     return gradient;
@@ -143,20 +149,12 @@ Status LayerNorm(const OpCall& call, const Operands& at, Execution* run) {
 }
 
 template <typename T>
-Status LinearForward(const ops::LinearShape& shape, const T* input, const Operands& at, Execution* run) {
-  TRAIND_TRY(ops::LinearForward(run->context, shape, input, at.Of<T>(Role::kWeight), at.Of<T>(Role::kOutput),
-                                at.Scratch()));
-  const T* bias = at.Of<T>(Role::kBias);
-  if (bias == nullptr) return Ok();
-  return ops::BiasForward(run->context, {shape.rows, shape.outputs}, bias, at.Of<T>(Role::kOutput));
-}
-
-template <typename T>
 Status LinearBackwardWeight(const ops::LinearShape& shape, const Operands& at, Execution* run) {
   const T* output_gradient = at.Of<T>(Role::kOutputGradient);
-  TRAIND_ASSIGN(float* gradient, at.GradientToAddTo());
-  TRAIND_TRY(ops::LinearBackwardWeight(run->context, shape, output_gradient, at.Of<T>(Role::kInput), gradient,
-                                       at.Scratch()));
+  const ops::Accumulate accumulate =
+      at.Begins(Role::kWeightGradient) ? ops::Accumulate::kNo : ops::Accumulate::kYes;
+  TRAIND_TRY(ops::LinearBackwardWeight(run->context, shape, output_gradient, at.Of<T>(Role::kInput),
+                                       at.Float(Role::kWeightGradient), accumulate, at.Scratch()));
   TRAIND_ASSIGN(float* bias_gradient, at.GradientToAddTo(Role::kBiasGradient));
   if (bias_gradient == nullptr) return Ok();
   return ops::BiasBackwardWeight(run->context, {shape.rows, shape.outputs}, output_gradient, bias_gradient);
@@ -174,7 +172,8 @@ Status Linear(const OpCall& call, const Operands& at, Execution* run) {
         input += run->last_row * shape.inputs;
         shape.rows = 1;
       }
-      return LinearForward<T>(shape, input, at, run);
+      return ops::LinearForward(run->context, shape, input, at.Of<T>(Role::kWeight), at.Of<T>(Role::kBias),
+                                at.Of<T>(Role::kOutput), at.Scratch());
     case Pass::kBackwardInput:
       return ops::LinearBackwardInput(run->context, shape, at.Of<T>(Role::kOutputGradient),
                                       at.Of<T>(Role::kWeight), at.Of<T>(Role::kInputGradient),

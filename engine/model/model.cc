@@ -71,11 +71,11 @@ Status Model::FillTables() {
 }
 
 // A product is prepared by being computed: on whatever its operands hold, into slots that mean nothing yet.
+// The gradient of a weight is written by the first micro-batch and added to by the others.
 Status Model::PrepareProducts() {
   Execution run{context_, table_, arena_};
   run.sequences = table_.sequences;
   run.sequence_length = table_.sequence_length;
-  run.first_micro_batch = false;
   std::vector<std::pair<plan::Pass, plan::OpDimensions>> prepared;
   for (const plan::Program& program : table_.programs) {
     if (program.kind == InstructionKind::kPredict) continue;  // its shapes change with every token
@@ -84,6 +84,11 @@ Status Model::PrepareProducts() {
       const std::pair product(call.pass, call.dimensions);
       if (std::ranges::find(prepared, product) != prepared.end()) continue;
       TRAIND_TRY(Execute(call, &run));
+      if (call.pass == plan::Pass::kBackwardWeight && table_.micro_batches > 1) {
+        run.first_micro_batch = false;
+        TRAIND_TRY(Execute(call, &run));
+        run.first_micro_batch = true;
+      }
       prepared.push_back(product);
     }
   }

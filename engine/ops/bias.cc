@@ -19,13 +19,6 @@ int Threads(const Context& context, const BiasShape& shape) {
 }  // namespace
 
 template <typename T>
-Status BiasForward(Context& context, const BiasShape& shape, const T* bias_C, T* y_RC) {
-  TRAIND_TRY(Check("bias forward", shape, {bias_C, y_RC}));
-  context.kernels().Of<T>().bias_forward(Threads(context, shape), shape.rows, shape.channels, bias_C, y_RC);
-  return Ok();
-}
-
-template <typename T>
 Status BiasBackwardWeight(Context& context, const BiasShape& shape, const T* dy_RC, float* dbias_C) {
   TRAIND_TRY(Check("bias backward_weight", shape, {dy_RC, dbias_C}));
   context.kernels().Of<T>().bias_backward_weight(Threads(context, shape), shape.rows, shape.channels, dy_RC,
@@ -33,8 +26,6 @@ Status BiasBackwardWeight(Context& context, const BiasShape& shape, const T* dy_
   return Ok();
 }
 
-template Status BiasForward(Context&, const BiasShape&, const float*, float*);
-template Status BiasForward(Context&, const BiasShape&, const Bfloat16*, Bfloat16*);
 template Status BiasBackwardWeight(Context&, const BiasShape&, const float*, float*);
 template Status BiasBackwardWeight(Context&, const BiasShape&, const Bfloat16*, float*);
 

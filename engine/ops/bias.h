@@ -1,4 +1,4 @@
-// Bias: what a linear adds to each of its outputs.
+// Bias: the gradient of what a linear adds to each of its outputs (linear.h adds it).
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,6 @@ struct BiasShape {
   int64_t rows = 0;
   int64_t channels = 0;
 };
-
-// y[r,c] += bias[c].
-template <typename T>
-Status BiasForward(Context& context, const BiasShape& shape, const T* bias_C, T* y_RC);
 
 // dbias[c] += Σ_r dy[r,c].
 template <typename T>

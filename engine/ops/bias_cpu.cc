@@ -6,13 +6,10 @@ namespace traind::ops::TRAIND_KERNELS {
 namespace {
 
 template <typename T>
-void Forward(int threads, int64_t rows, int64_t channels, const T* bias, T* y) {
+void Rows(int threads, int64_t rows, int64_t channels, const T* bias, T* y) {
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (int64_t row = 0; row < rows; ++row) {
-    T* to = y + row * channels;
-    ForLanes(channels, [=](int64_t c, int64_t lanes) {
-      StoreUpTo(to + c, LoadUpTo(to + c, lanes) + LoadUpTo(bias + c, lanes), lanes);
-    });
+    __builtin_memcpy(y + row * channels, bias, (uint64_t)channels * sizeof(T));
   }
 }
 
@@ -41,7 +38,7 @@ void BackwardWeight(int threads, int64_t rows, int64_t channels, const T* dy, fl
 
 template <typename T>
 void Fill(TypedKernels<T>& table) {
-  table.bias_forward = Forward<T>;
+  table.bias_rows = Rows<T>;
   table.bias_backward_weight = BackwardWeight<T>;
 }
 

@@ -18,6 +18,7 @@ namespace traind::ops {
 struct AdamwFactors;
 struct AttentionShape;
 struct CachedAttentionShape;
+struct MatmulOperands;
 struct MatmulShape;
 struct RopeShape;
 
@@ -52,7 +53,8 @@ struct TypedKernels {
   void (*attention_backward_input)(int threads, const AttentionShape& shape, const T* qkv, const T* out,
                                    const float* lse, const T* dout, T* dqkv, char* workspace);
   // y += bias in each row; dbias += the sum of dy's rows.
-  void (*bias_forward)(int threads, int64_t rows, int64_t channels, const T* bias, T* y);
+  // y[r,c] = bias[c].
+  void (*bias_rows)(int threads, int64_t rows, int64_t channels, const T* bias, T* y);
   void (*bias_backward_weight)(int threads, int64_t rows, int64_t channels, const T* dy, float* dbias);
   void (*gelu_forward)(int threads, int64_t elements, const T* x, T* y);
   void (*gelu_backward_input)(int threads, int64_t elements, const T* x, const T* dy, T* dx);
@@ -74,11 +76,8 @@ struct CpuKernels {
   void (*cached_attention_forward)(int threads, const CachedAttentionShape& shape, const float* qkv,
                                    float* cache, float* out);
   // `workspace` has LinearWorkspaceBytes(threads).
-  void (*matmul)(int threads, const MatmulShape& shape, const float* a, const float* b, float* c,
-                 char* workspace);
-  // a and b in bf16, c in bf16 or fp32 as the shape says.
-  void (*matmul_bf16)(int threads, const MatmulShape& shape, const Bfloat16* a, const Bfloat16* b, void* c,
-                      char* workspace);
+  void (*matmul)(int threads, const MatmulShape& shape, const MatmulOperands& at, char* workspace);
+  void (*matmul_bf16)(int threads, const MatmulShape& shape, const MatmulOperands& at, char* workspace);
   // to[column, row] = from[row, column]; rows of `from` are `stride` elements apart, those of `to` lie
   // together.
   void (*turn)(int threads, int64_t rows, int64_t columns, int64_t stride, const Bfloat16* from,

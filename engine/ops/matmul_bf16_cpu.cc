@@ -34,18 +34,19 @@ void Widen(const Bfloat16* from, Strides stride, int64_t width, int64_t slice, i
 }
 
 template <typename T>
-void Put(const MatmulShape& s, int64_t row, int64_t column, const float* sums, T* c) {
+void Put(const MatmulShape& s, int64_t row, int64_t column, const float* sums, const T* bias, T* c) {
   for (int64_t i = 0; i < Min(kRows, s.m - row); ++i) {
     for (int64_t j = 0; j < Min(kColumns, s.n - column); ++j) {
       T* to = c + (row + i) * s.n + column + j;
-      const float sum = sums[i * kColumns + j];
+      const float sum = sums[i * kColumns + j] + (s.biased ? LoadOne(bias + column + j) : 0.0F);
       StoreOne(to, s.accumulate ? LoadOne(to) + sum : sum);
     }
   }
 }
 
-void MultiplyTile(const MatmulShape& s, int64_t row, int64_t column, const Bfloat16* a, const Bfloat16* b,
-                  void* c, float* scratch) {
+void MultiplyTile(const MatmulShape& s, int64_t row, int64_t column, const MatmulOperands& at,
+                  float* scratch) {
+  const auto *a = (const Bfloat16*)at.a, *b = (const Bfloat16*)at.b;
   const Strides stride_a = s.transpose_a == Transpose::kNo ? Strides{s.k, 1} : Strides{1, s.m};
   const Strides stride_b = s.transpose_b == Transpose::kNo ? Strides{1, s.n} : Strides{s.k, 1};
   float* const slice_a = scratch;
@@ -61,19 +62,18 @@ void MultiplyTile(const MatmulShape& s, int64_t row, int64_t column, const Bfloa
                                                   {sums, kColumns});
   }
   if (s.bf16_sums) {
-    Put(s, row, column, sums, (Bfloat16*)c);
+    Put(s, row, column, sums, (const Bfloat16*)at.bias, (Bfloat16*)at.c);
   } else {
-    Put(s, row, column, sums, (float*)c);
+    Put(s, row, column, sums, (const float*)at.bias, (float*)at.c);
   }
 }
 
-void Multiply(int threads, const MatmulShape& s, const Bfloat16* a, const Bfloat16* b, void* c,
-              char* workspace) {
+void Multiply(int threads, const MatmulShape& s, const MatmulOperands& at, char* workspace) {
   const int64_t rows = (s.m + kRows - 1) / kRows, columns = (s.n + kColumns - 1) / kColumns;
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (int64_t tile = 0; tile < rows * columns; ++tile) {
     auto* const scratch = (float*)(workspace + omp_get_thread_num() * LinearWorkspaceBytes(1));
-    MultiplyTile(s, tile % rows * kRows, tile / rows * kColumns, a, b, c, scratch);
+    MultiplyTile(s, tile % rows * kRows, tile / rows * kColumns, at, scratch);
   }
 }
 

@@ -73,6 +73,10 @@ void MultiplySlices(int64_t rows, int64_t columns, int64_t depth, const float* a
   const Left left = {a, 1, kSliceRows};
   const Right right = {b, kSliceColumns};
   if (rows == kSliceRows && columns == kSliceColumns) {
+    for (int64_t row = 0; row < kSliceRows; ++row) {
+      __builtin_prefetch(c.data + row * c.stride, 1);
+      __builtin_prefetch(c.data + row * c.stride + kLanes, 1);
+    }
     ProductBlock<kSliceRows, 2, kAdd>(depth, left, right, c);
     return;
   }
@@ -91,7 +95,14 @@ void MultiplySlices(int64_t rows, int64_t columns, int64_t depth, const float* a
 struct Step {
   int64_t column, columns, depth_at, depth;
   bool add;
+  const float* bias;  // of `columns`, to begin the sums with; or nullptr
 };
+
+void BeginWith(const float* bias, int64_t rows, int64_t columns, Sums c) {
+  for (int64_t row = 0; row < rows; ++row) {
+    __builtin_memcpy(c.data + row * c.stride, bias, (size_t)columns * sizeof(float));
+  }
+}
 
 // All rows of one panel of a against some slices of the packed panel of b.
 void MultiplyPanel(const MatmulShape& s, const Step& step, int64_t row, int64_t rows, int64_t first_slice,
@@ -107,7 +118,8 @@ void MultiplyPanel(const MatmulShape& s, const Step& step, int64_t row, int64_t 
     for (int64_t i = 0; i < rows; i += kSliceRows) {
       const Sums sums = {c + (row + i) * s.n + step.column + column, s.n};
       const int64_t height = Min(kSliceRows, rows - i), width = Min(kSliceColumns, step.columns - column);
-      if (step.add) {
+      if (step.bias != nullptr) BeginWith(step.bias + column, height, width, sums);
+      if (step.add || step.bias != nullptr) {
         MultiplySlices<true>(height, width, step.depth, panel_a + i * step.depth, slice_b, sums);
       } else {
         MultiplySlices<false>(height, width, step.depth, panel_a + i * step.depth, slice_b, sums);
@@ -153,15 +165,20 @@ void MultiplyStep(const MatmulShape& s, const Step& step, const float* a, const 
 
 // While a panel of b is worked on, the next is packed into another place, so that threads wait for each other
 // once a step. One thread waits for nobody and does with one place.
-void Multiply(int threads, const MatmulShape& shape, const float* a, const float* b, float* c,
-              char* workspace) {
+void Multiply(int threads, const MatmulShape& shape, const MatmulOperands& at, char* workspace) {
+  const auto *a = (const float*)at.a, *b = (const float*)at.b, *bias = (const float*)at.bias;
+  auto* const c = (float*)at.c;
   const int64_t depths = Parts(shape.k, kDepth), steps = depths * Parts(shape.n, kColumns);
   const int64_t places = threads > 1 ? 2 : 1;
   auto* const panels_b = (float*)workspace;
   const auto step_at = [&](int64_t i) {
     const int64_t column = i / depths * kColumns, depth = i % depths * kDepth;
-    return Step{column, Min(kColumns, shape.n - column), depth, Min(kDepth, shape.k - depth),
-                shape.accumulate || depth > 0};
+    return Step{column,
+                Min(kColumns, shape.n - column),
+                depth,
+                Min(kDepth, shape.k - depth),
+                shape.accumulate || depth > 0,
+                shape.biased && depth == 0 ? bias + column : nullptr};
   };
 #pragma omp parallel num_threads(threads) if (threads > 1)
   {

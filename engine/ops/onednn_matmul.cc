@@ -78,13 +78,13 @@ Product Prepare(const MatmulShape& shape, int threads, const dnnl::engine& engin
 }
 
 // The C API: the C++ one allocates in each call.
-dnnl_status_t Run(const Product& product, const dnnl::stream& stream, const void* a, const void* b, void* c,
+dnnl_status_t Run(const Product& product, const dnnl::stream& stream, const MatmulOperands& at,
                   std::byte* scratch) {
   const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, product.a.get()},
                                        {DNNL_ARG_WEIGHTS, product.b.get()},
                                        {DNNL_ARG_DST, product.c.get()},
                                        {DNNL_ARG_SCRATCHPAD, product.scratch.get()}};
-  void* const addresses[] = {const_cast<void*>(a), const_cast<void*>(b), c, scratch};
+  void* const addresses[] = {const_cast<void*>(at.a), const_cast<void*>(at.b), at.c, scratch};
   for (size_t i = 0; i < std::size(arguments); ++i) {
     const dnnl_status_t status = dnnl_memory_set_data_handle(arguments[i].memory, addresses[i]);
     if (status != dnnl_success) return status;
@@ -129,13 +129,13 @@ Result<std::unique_ptr<OnednnMatmul>> OnednnMatmul::Create() {
   }
 }
 
-Result<bool> OnednnMatmul::Multiply(const MatmulShape& shape, int threads, const void* a, const void* b,
-                                    void* c, Workspace workspace) {
+Result<bool> OnednnMatmul::Multiply(const MatmulShape& shape, int threads, const MatmulOperands& at,
+                                    Workspace workspace) {
   const WithThreads with_threads(threads);
   try {
     const Product& product = impl_->Find(shape, threads);
     if (product.scratch_bytes < 0 || product.scratch_bytes > workspace.bytes) return false;
-    const dnnl_status_t status = Run(product, impl_->stream, a, b, c, workspace.data);
+    const dnnl_status_t status = Run(product, impl_->stream, at, workspace.data);
     if (status != dnnl_success) throw dnnl::error(status, "the product failed");
     return true;
   } catch (const dnnl::error& error) {

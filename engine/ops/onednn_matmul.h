@@ -22,8 +22,8 @@ class OnednnMatmul {
   // False, and nothing is done, if oneDNN's kernel for it allocates its own scratch, or wants more of it than
   // the workspace or LinearWorkspaceBytes(threads) has: where it divides a sum over threads it may ask for
   // gigabytes. OUT_OF_MEMORY or INTERNAL, with oneDNN's words, if it fails.
-  Result<bool> Multiply(const MatmulShape& shape, int threads, const void* a, const void* b, void* c,
-                        Workspace workspace);
+  // The shape is not biased: with a bias oneDNN's kernels are prepared in buffers of their own.
+  Result<bool> Multiply(const MatmulShape& shape, int threads, const MatmulOperands& at, Workspace workspace);
 
   // The scratch that oneDNN asks for, or −1 if Multiply would answer false.
   Result<int64_t> ScratchBytes(const MatmulShape& shape, int threads);

@@ -42,7 +42,7 @@ inline void ProductBlock(int64_t depth, Left a, Right b, Sums c) {
   for (int row = 0; row < kRows; ++row) {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
-      sum[row][v] = kAdd ? Load(c.data + row * c.stride + v * kLanes) : Vector{};
+      sum[row][v] = Vector{};
     }
   }
   for (int64_t k = 0; k < depth; ++k) {
@@ -61,7 +61,10 @@ inline void ProductBlock(int64_t depth, Left a, Right b, Sums c) {
 #pragma GCC unroll 16
   for (int row = 0; row < kRows; ++row) {
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) Store(c.data + row * c.stride + v * kLanes, sum[row][v]);
+    for (int v = 0; v < kVectors; ++v) {
+      float* to = c.data + row * c.stride + v * kLanes;
+      Store(to, kAdd ? Load(to) + sum[row][v] : sum[row][v]);
+    }
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 // Beyond the context that --probe measured with a tiny model: task and plan, table, buffers of messages; and
 // buffers of files, which small models do not fill.
-constexpr int64_t kProcessBytes = 2196 << 10;
+constexpr int64_t kProcessBytes = 2388 << 10;
 constexpr int64_t kMostFileBytes = 320 << 10;
 constexpr int64_t kFileShare = 128;  // of the arena
 
@@ -24,6 +24,9 @@ struct TailCode {
   int64_t bytes;
 };
 constexpr TailCode kTailCode[] = {{16, 64 << 10}, {64, 20 << 10}};
+
+// A weight's gradient is prepared twice where there are several micro-batches: to write and to add.
+constexpr int64_t kAddingCodeBytes = 64 << 10;
 
 int64_t TailCodeBytes(int64_t extent) {
   for (const TailCode& code : kTailCode) {
@@ -50,6 +53,7 @@ int64_t TailCodeBytes(const MemoryTable& table) {
       for (int64_t extent : {call.dimensions.rows, call.dimensions.input, call.dimensions.output}) {
         bytes += TailCodeBytes(extent);
       }
+      if (call.pass == Pass::kBackwardWeight && table.micro_batches > 1) bytes += kAddingCodeBytes;
     }
   }
   return bytes;

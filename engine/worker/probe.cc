@@ -52,9 +52,10 @@ Result<double> MatmulFlopsPerSecond(Device& device, ops::Context& context) {
   T* const y = weight + kExtent * kExtent;
   TRAIND_TRY(ops::Fill(context, 2 * kExtent * kExtent, 1.0F, x));
   const Workspace workspace{arena->data() + 3 * kMatrixBytes, scratch};
-  TRAIND_ASSIGN(const double seconds, BestSeconds([&] {
-                  return ops::LinearForward(context, {kExtent, kExtent, kExtent}, x, weight, y, workspace);
-                }));
+  TRAIND_ASSIGN(
+      const double seconds, BestSeconds([&] {
+        return ops::LinearForward(context, {kExtent, kExtent, kExtent}, x, weight, nullptr, y, workspace);
+      }));
   return 2.0 * kExtent * kExtent * kExtent / seconds;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "engine/base/clock.h"
@@ -115,12 +116,17 @@ Result<std::vector<OperatorTime>> EngineStep::Profile(int repetitions) {
       }
     }
   }
-  std::map<std::pair<plan::OpKind, plan::Pass>, OperatorTime> times;
+  std::map<std::tuple<plan::OpKind, plan::Pass, int64_t, int64_t>, OperatorTime> times;
   for (size_t i = 0; i < calls.size(); ++i) {
-    OperatorTime& time = times[{calls[i]->kind, calls[i]->pass}];
+    const bool product = calls[i]->kind == plan::OpKind::kLinear;
+    const int64_t input = product ? calls[i]->dimensions.input : 0;
+    const int64_t output = product ? calls[i]->dimensions.output : 0;
+    OperatorTime& time = times[{calls[i]->kind, calls[i]->pass, input, output}];
     const plan::OpCost cost = plan::CostOf(*calls[i], {});
     time.kind = calls[i]->kind;
     time.pass = calls[i]->pass;
+    time.input = input;
+    time.output = output;
     time.calls += 1;
     time.flops += cost.flops;
     time.bytes += cost.bytes;

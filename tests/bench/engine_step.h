@@ -32,10 +32,11 @@ ModelSpec BenchModel();
 // The arithmetic of a training step: of all matrix products, and of attention's below the diagonal.
 double StepFlops(const plan::MemoryTable& table);
 
-// All calls of one operator in one pass.
+// All calls of one operator in one pass; of matrix products, those of one width.
 struct OperatorTime {
   plan::OpKind kind;
   plan::Pass pass;
+  int64_t input = 0, output = 0;  // kLinear
   int64_t calls = 0;
   double flops = 0, bytes = 0, seconds = 0;
 };

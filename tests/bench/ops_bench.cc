@@ -145,12 +145,13 @@ void Bench::Products(const std::string& name, const ops::LinearShape& shape, T* 
                      float* dweight) {
   const double flops = 2.0 * static_cast<double>(shape.rows * shape.inputs * shape.outputs);
   Report(name + " forward", flops, 0,
-         [&] { return ops::LinearForward(*context_, shape, x, weight, y, workspace_); });
+         [&] { return ops::LinearForward(*context_, shape, x, weight, nullptr, y, workspace_); });
   Report(name + " backward_input", flops, 0, [&] {
     return ops::LinearBackwardInput(*context_, shape, y, weight, x, ops::Accumulate::kNo, workspace_);
   });
-  Report(name + " backward_weight", flops, 0,
-         [&] { return ops::LinearBackwardWeight(*context_, shape, y, x, dweight, workspace_); });
+  Report(name + " backward_weight", flops, 0, [&] {
+    return ops::LinearBackwardWeight(*context_, shape, y, x, dweight, ops::Accumulate::kYes, workspace_);
+  });
 }
 
 void Bench::Linear(const Sizes& s, const std::string& name, int64_t inputs, int64_t outputs) {

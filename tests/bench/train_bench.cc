@@ -89,6 +89,12 @@ Status Compare(const StepShape& shape, const Options& options, Report* report) {
   return Ok();
 }
 
+// "layer_norm", "linear 768x3072".
+std::string NameOf(const OperatorTime& time) {
+  const std::string name(plan::OpKindName(time.kind));
+  return time.input == 0 ? name : fmt::format("{} {}x{}", name, time.input, time.output);
+}
+
 // What a call could take at best: its arithmetic at the peak rate, or its bytes at the memory's.
 Status Roofline(const StepShape& shape, Report* report) {
   TRAIND_ASSIGN(const auto engine, EngineStep::Create(shape));
@@ -101,7 +107,7 @@ Status Roofline(const StepShape& shape, Report* report) {
     const double attainable = std::max(time.flops / std::max(1.0, flops), time.bytes / bytes);
     report->rows.push_back({{"threads", shape.threads},
                             {"precision", PrecisionName(shape.precision)},
-                            {"operator", plan::OpKindName(time.kind)},
+                            {"operator", NameOf(time)},
                             {"pass", plan::PassName(time.pass)},
                             {"calls", time.calls},
                             {"ms", time.seconds * 1e3},

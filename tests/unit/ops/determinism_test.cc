@@ -69,19 +69,20 @@ uint64_t RunAll(OpRun& run) {
   assert_ok(ops::RmsNormForward(c, norm_shape, x.data(), ones.data(), norm.data(), rstd.data()));
   Tensor wide_weight(RandomValues(2 * kChannels * kChannels, 3, 0.1)), qkv(kRows * 2 * kChannels);
   const ops::LinearShape wide = {kRows, kChannels, 2 * kChannels};
-  assert_ok(ops::LinearForward(c, wide, norm.data(), wide_weight.data(), qkv.data(), run.workspace));
+  assert_ok(ops::LinearForward(c, wide, norm.data(), wide_weight.data(), nullptr, qkv.data(), run.workspace));
   const ops::AttentionShape attention = {2, kRows / 2, 6, 3, 16};
   Tensor out(kRows * kChannels), lse(kRows * 6), dqkv(kRows * 2 * kChannels);
   assert_ok(ops::AttentionForward(c, attention, qkv.data(), out.data(), lse.data(), run.workspace));
   Tensor activated(kRows * kChannels), logits(kRows * kVocab), dx(kRows * kChannels);
   assert_ok(ops::SwigluForward(c, {kRows, kChannels}, qkv.data(), activated.data()));
   const ops::LinearShape head = {kRows, kChannels, kVocab};
-  assert_ok(ops::LinearForward(c, head, out.data(), table.data(), logits.data(), run.workspace));
+  assert_ok(ops::LinearForward(c, head, out.data(), table.data(), nullptr, logits.data(), run.workspace));
   double loss = 0, norm_sum = 0;
   assert_ok(ops::CrossEntropyForwardBackward(c, {kRows, kVocab}, tokens.data(), 1.0F / kRows, logits.data(),
                                              &loss, run.workspace));
   Tensor dtable(Values(kVocab * kChannels, 0.0)), dones(Values(kChannels, 0.0));
-  assert_ok(ops::LinearBackwardWeight(c, head, logits.data(), out.data(), dtable.data(), run.workspace));
+  assert_ok(ops::LinearBackwardWeight(c, head, logits.data(), out.data(), dtable.data(),
+                                      ops::Accumulate::kYes, run.workspace));
   assert_ok(ops::LinearBackwardInput(c, head, logits.data(), table.data(), dx.data(), ops::Accumulate::kNo,
                                      run.workspace));
   assert_ok(ops::AttentionBackwardInput(c, attention, qkv.data(), out.data(), lse.data(), dx.data(),
@@ -119,12 +120,12 @@ void LongSumsToo(void**) {
        {ops::LinearShape{4096, 64, 64}, {2048, 32, 96}, {5000, 16, 16}, {1024, 64, 192}}) {
     Tensor x(RandomValues(shape.rows * shape.inputs, 1)), dy(RandomValues(shape.rows * shape.outputs, 2));
     Tensor first(Values(shape.inputs * shape.outputs, 0.0));
-    assert_ok(
-        ops::LinearBackwardWeight(*run.context, shape, dy.data(), x.data(), first.data(), run.workspace));
+    assert_ok(ops::LinearBackwardWeight(*run.context, shape, dy.data(), x.data(), first.data(),
+                                        ops::Accumulate::kYes, run.workspace));
     for (int i = 0; i < 20; ++i) {
       Tensor again(Values(shape.inputs * shape.outputs, 0.0));
-      assert_ok(
-          ops::LinearBackwardWeight(*run.context, shape, dy.data(), x.data(), again.data(), run.workspace));
+      assert_ok(ops::LinearBackwardWeight(*run.context, shape, dy.data(), x.data(), again.data(),
+                                          ops::Accumulate::kYes, run.workspace));
       assert_true(again == first);
     }
   }

@@ -84,11 +84,12 @@ void Linear(void**) {
     const ops::LinearShape shape = {7, 20, 9};
     Tensor x(Golden("linear.x")), weight(Golden("linear.weight")), dy(Golden("linear.dy"));
     Tensor y(7 * 9), dx(7 * 20), dweight = Zeros(9 * 20);
-    assert_ok(ops::LinearForward(*run.context, shape, x.data(), weight.data(), y.data(), run.workspace));
+    assert_ok(
+        ops::LinearForward(*run.context, shape, x.data(), weight.data(), nullptr, y.data(), run.workspace));
     assert_ok(ops::LinearBackwardInput(*run.context, shape, dy.data(), weight.data(), dx.data(),
                                        ops::Accumulate::kNo, run.workspace));
-    assert_ok(
-        ops::LinearBackwardWeight(*run.context, shape, dy.data(), x.data(), dweight.data(), run.workspace));
+    assert_ok(ops::LinearBackwardWeight(*run.context, shape, dy.data(), x.data(), dweight.data(),
+                                        ops::Accumulate::kYes, run.workspace));
     assert_close(y, Golden("linear.y"), kTolerance);
     assert_close(dx, Golden("linear.dx"), kTolerance);
     assert_close(dweight, Golden("linear.dweight"), kTolerance);

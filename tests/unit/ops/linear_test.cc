@@ -41,8 +41,9 @@ struct Inputs {
   explicit Inputs(const ops::LinearShape& shape)
       : x(RandomValues(shape.rows * shape.inputs, 1)),
         weight(RandomValues(shape.outputs * shape.inputs, 2)),
+        bias(RandomValues(shape.outputs, 4)),
         dy(RandomValues(shape.rows * shape.outputs, 3)) {}
-  Values x, weight, dy;
+  Values x, weight, bias, dy;
 };
 
 void Forward(void**) {
@@ -51,8 +52,13 @@ void Forward(void**) {
       const Inputs in(shape);
       Tensor y(shape.rows * shape.outputs);
       assert_ok(ops::LinearForward(*run.context, shape, Tensor(in.x).data(), Tensor(in.weight).data(),
-                                   y.data(), run.workspace));
-      assert_close(y, reference::LinearForward(shape, in.x, in.weight), Tolerance(shape.inputs));
+                                   nullptr, y.data(), run.workspace));
+      const Values expected = reference::LinearForward(shape, in.x, in.weight);
+      assert_close(y, expected, Tolerance(shape.inputs));
+      assert_ok(ops::LinearForward(*run.context, shape, Tensor(in.x).data(), Tensor(in.weight).data(),
+                                   Tensor(in.bias).data(), y.data(), run.workspace));
+      assert_close(y, reference::BiasForward({shape.rows, shape.outputs}, in.bias, expected),
+                   Tolerance(shape.inputs));
     }
   });
 }
@@ -76,15 +82,19 @@ void BackwardInputWritesOrAdds(void**) {
   });
 }
 
-void BackwardWeightAdds(void**) {
+void BackwardWeightWritesOrAdds(void**) {
   ForEachVariant([](OpRun& run) {
     for (const ops::LinearShape& shape : kShapes) {
       const Inputs in(shape);
       Values expected = reference::LinearBackwardWeight(shape, in.dy, in.x);
-      for (size_t i = 0; i < expected.size(); ++i) expected[i] += in.weight[i];
       Tensor dweight(in.weight);
       assert_ok(ops::LinearBackwardWeight(*run.context, shape, Tensor(in.dy).data(), Tensor(in.x).data(),
-                                          dweight.data(), run.workspace));
+                                          dweight.data(), ops::Accumulate::kNo, run.workspace));
+      assert_close(dweight, expected, Tolerance(shape.rows));
+      for (size_t i = 0; i < expected.size(); ++i) expected[i] += in.weight[i];
+      dweight = Tensor(in.weight);
+      assert_ok(ops::LinearBackwardWeight(*run.context, shape, Tensor(in.dy).data(), Tensor(in.x).data(),
+                                          dweight.data(), ops::Accumulate::kYes, run.workspace));
       assert_close(dweight, expected, Tolerance(shape.rows));
     }
   });
@@ -96,8 +106,8 @@ void ForgetsOldProductsAndStaysRight(void**) {
     const ops::LinearShape shape = {rows % (ops::kMaxPreparedProducts + 5) + 1, 3, 2};
     const Inputs in(shape);
     Tensor y(shape.rows * shape.outputs);
-    assert_ok(ops::LinearForward(*run.context, shape, Tensor(in.x).data(), Tensor(in.weight).data(), y.data(),
-                                 run.workspace));
+    assert_ok(ops::LinearForward(*run.context, shape, Tensor(in.x).data(), Tensor(in.weight).data(), nullptr,
+                                 y.data(), run.workspace));
     assert_close(y, reference::LinearForward(shape, in.x, in.weight), Tolerance(3));
   }
 }
@@ -106,10 +116,11 @@ void RefusesASmallWorkspace(void**) {
   OpRun run = OpenOpRun(InstructionSet::kGeneric, 1, false);
   Tensor x(Values(4, 1.0)), weight(Values(4, 1.0)), y(Values(4, 7.0));
   const Workspace small = {run.workspace.data, LinearWorkspaceBytes(1) - 1};
-  assert_code(ops::LinearForward(*run.context, {2, 2, 2}, x.data(), weight.data(), y.data(), small),
+  assert_code(ops::LinearForward(*run.context, {2, 2, 2}, x.data(), weight.data(), nullptr, y.data(), small),
               ErrorCode::INTERNAL);
-  assert_code(ops::LinearForward(*run.context, {2, 2, -2}, x.data(), weight.data(), y.data(), run.workspace),
-              ErrorCode::INTERNAL);
+  assert_code(
+      ops::LinearForward(*run.context, {2, 2, -2}, x.data(), weight.data(), nullptr, y.data(), run.workspace),
+      ErrorCode::INTERNAL);
   assert_true(y == Tensor(Values(4, 7.0)));
 }
 
@@ -120,7 +131,7 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(traind::Forward),
       cmocka_unit_test(traind::BackwardInputWritesOrAdds),
-      cmocka_unit_test(traind::BackwardWeightAdds),
+      cmocka_unit_test(traind::BackwardWeightWritesOrAdds),
       cmocka_unit_test(traind::ForgetsOldProductsAndStaysRight),
       cmocka_unit_test(traind::RefusesASmallWorkspace),
   };

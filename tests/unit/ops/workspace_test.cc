@@ -93,8 +93,10 @@ void NoOperatorWritesBeyondItsWorkspace(void**) {
                                    LinearWorkspaceBytes(threads)};
       Tensor x(Values(shape.rows * shape.inputs, 1.0)), y(Values(shape.rows * shape.outputs, 1.0));
       Tensor weight(Values(shape.inputs * shape.outputs, 1.0));
-      assert_ok(ops::LinearForward(*run.context, shape, x.data(), weight.data(), y.data(), workspace));
-      assert_ok(ops::LinearBackwardWeight(*run.context, shape, y.data(), x.data(), weight.data(), workspace));
+      assert_ok(
+          ops::LinearForward(*run.context, shape, x.data(), weight.data(), nullptr, y.data(), workspace));
+      assert_ok(ops::LinearBackwardWeight(*run.context, shape, y.data(), x.data(), weight.data(),
+                                          ops::Accumulate::kYes, workspace));
       assert_ok(ops::LinearBackwardInput(*run.context, shape, y.data(), weight.data(), x.data(),
                                          ops::Accumulate::kNo, workspace));
       assert_true(storage.guards_intact());
@@ -121,11 +123,12 @@ void RepeatedCallsAllocateNothing(void**) {
     Tensor qkv(RandomValues(200 * 8 * 32, 1)), out(200 * 4 * 32), lse(2 * 4 * 100), dqkv(200 * 8 * 32);
     for (int repetition : {0, 1, 2}) {
       largest_allocation = 0;
-      assert_ok(ops::LinearForward(*run.context, shape, x.data(), weight.data(), y.data(), run.workspace));
+      assert_ok(
+          ops::LinearForward(*run.context, shape, x.data(), weight.data(), nullptr, y.data(), run.workspace));
       assert_ok(ops::LinearBackwardInput(*run.context, shape, y.data(), weight.data(), x.data(),
                                          ops::Accumulate::kYes, run.workspace));
-      assert_ok(
-          ops::LinearBackwardWeight(*run.context, shape, y.data(), x.data(), weight.data(), run.workspace));
+      assert_ok(ops::LinearBackwardWeight(*run.context, shape, y.data(), x.data(), weight.data(),
+                                          ops::Accumulate::kYes, run.workspace));
       assert_ok(
           ops::AttentionForward(*run.context, attention, qkv.data(), out.data(), lse.data(), run.workspace));
       assert_ok(ops::AttentionBackwardInput(*run.context, attention, qkv.data(), out.data(), lse.data(),
